@@ -1,4 +1,4 @@
-// The program without its process: arguments and a context in, an exit code out.
+// The program as a function: takes arguments and a context, returns an exit code.
 #pragma once
 
 #include <span>
@@ -10,11 +10,11 @@ namespace ridge::cli {
 
 class CommandLine;
 
-/// The program with its commands, as its help and its manual page list them.
+/// The program with its commands, for its help and its manual page.
 [[nodiscard]] CommandLine program();
 
-/// Parses and runs; every error is caught here, printed to `context.err` and mapped to an exit
-/// code: 1 usage, 2 bad input data, 3 device, 4 bound exceeded, 70 internal.
+/// Parses and runs the arguments. Every error is caught here, printed to `context.err` and turned
+/// into an exit code: 1 usage, 2 bad input data, 3 device, 4 bound exceeded, 70 internal.
 int run(std::span<const std::string> arguments, const Context& context);
 
 }  // namespace ridge::cli

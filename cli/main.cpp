@@ -16,7 +16,7 @@
 
 namespace {
 
-/// Columns of the terminal on `descriptor`; $COLUMNS and then 80 when there is none.
+/// Columns of the terminal on `descriptor`; if there is none, $COLUMNS, else 80.
 int terminal_width(int descriptor) {
     winsize size{};
     if (ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
@@ -33,8 +33,8 @@ bool colour_wanted() {
     return isatty(STDOUT_FILENO) != 0 && (no_colour == nullptr || *no_colour == '\0') && !dumb;
 }
 
-/// Whether the locale's text is UTF-8, by the first variable that is set; elsewhere braille would be
-/// rubbish.
+/// Whether the locale uses UTF-8, by the first variable that is set. Otherwise braille characters
+/// cannot be shown.
 bool utf8_wanted() {
     for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
         const char* const value = std::getenv(name);

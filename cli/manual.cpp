@@ -16,7 +16,7 @@
 namespace ridge::cli {
 namespace {
 
-/// Text as troff prints it unchanged: hyphens stay ASCII, and no line begins a request.
+/// Escapes text so that troff prints it unchanged: hyphens stay ASCII, no line begins a request.
 std::string escaped(std::string_view text) {
     std::string result;
     bool line_begins = true;
@@ -49,7 +49,7 @@ std::string escaped(std::string_view text) {
     return result;
 }
 
-/// An argument of a request.
+/// Quotes an argument of a request.
 std::string in_quotes(std::string_view text) {
     std::string result = "\"";
     for (const char c : escaped(text)) {
@@ -101,7 +101,7 @@ void write_subcommands(std::ostream& out, const CommandLine& parent, const std::
     }
 }
 
-/// The options of each operation beyond those that the command always has.
+/// Writes the options that each operation adds to those of the command.
 void write_operations(std::ostream& out, const CommandInfo& command,
                       const std::set<std::string>& common) {
     for (const model::OperationInfo& operation : model::operation_table()) {
@@ -110,7 +110,7 @@ void write_operations(std::ostream& out, const CommandInfo& command,
         static_cast<void>(command.build(line, arguments));
         out << ".SS " << in_quotes("ridge " + std::string(command.name) + ' ' + arguments.front())
             << '\n';
-        out << "Beside the options of \\fBridge " << escaped(command.name) << "\\fR:\n";
+        out << "Besides the options of \\fBridge " << escaped(command.name) << "\\fR:\n";
         std::set<std::string> written = common;
         write_options(out, line, written);
     }

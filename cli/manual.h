@@ -1,11 +1,11 @@
-// The manual page ridge(1), written from the program itself: each command of the table with its
-// options, those of every operation that it takes, and its examples. A command or an option that the
-// program has is therefore in the page.
+// Writes the manual page ridge(1) from the program itself: each command of the table with its
+// options, including those of every operation that it takes, and its examples. The page therefore
+// has every command and option that the program has.
 //
 //   write_manual(std::cout);   // ridge_manual > ridge.1; man -l ridge.1
 //
-// The page is in the man macros of troff, in ASCII, without a date, so that two builds of one version
-// give the same page. Values that only a run knows (the GPU at hand) do not appear in it.
+// The page uses the man macros of troff, in ASCII. It has no date, so that two builds of one
+// version give the same page. It leaves out values that only a run knows (the GPU at hand).
 #pragma once
 
 #include <iosfwd>

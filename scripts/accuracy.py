@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """Writes docs/accuracy.md, the details in docs/accuracy/ and their pictures: how far predictions are
-from measured times. The page opens with five lines taken from its own tables; the pages behind it hold every
+from measured times. The page opens with five lines taken from its own tables. The detail pages hold every
 class, the counters and the ten largest errors of each class.
 
 Usage: scripts/accuracy.py RIDGE [--reference TABLES] [--judge RECORDS] [--judge-h100 RECORDS]
 RIDGE is the program. TABLES is a folder of public measurements as CSV tables (columns as in
-`ridge predict --from`, with `measured_us`); its rows are not part of the project: errors, shapes
+`ridge predict --from`, with `measured_us`). Its rows are not part of the project: errors, shapes
 and pictures are written, times are not. RECORDS is a folder of `ridge measure --random N --seed S`,
-drawn after everything was fitted; it is refused when a record has no seed, has a seed that a
-training folder of its GPU has, or is older than a training record. Without TABLES or RECORDS that part of the
-page is kept as it stands. The other parts come from the records in measure/records/.
+drawn after everything was fitted. It is refused if a record has no seed, has a seed that a
+training folder of its GPU has, or is older than a training record. Without TABLES or RECORDS, the old text of
+that part of the page is kept. The other parts come from the records in measure/records/.
 """
 import argparse
 import collections
@@ -79,7 +79,7 @@ def median(values):
 
 
 def quantile(values, tenths):
-    """As in measure/statistics/quantile.h."""
+    """The quantile as in measure/statistics/quantile.h."""
     return statistics.quantiles(values, n=10, method="inclusive")[tenths - 1] if len(values) > 1 else values[0]
 
 
@@ -99,7 +99,7 @@ def reason_of(row, rows):
 
 
 def write_details(name, report, groups=()):
-    """A page of its own: the whole report, then the ten largest errors of each class."""
+    """Writes a detail page: the whole report, then the ten largest errors of each class."""
     text = DETAILS.format(title=TITLES[name], report=report.strip() + "\n") + (LISTS_HEAD if groups else "")
     for title, rows in groups:
         text += f"## {title}\n\n| shape | error | reason |\n|---|---:|---|\n"
@@ -135,13 +135,13 @@ def table_of(path):
 
 
 def tuned_shape(row):
-    """What the collectors' tuned tiles of a block of experts are kept under (docs/model.md X7)."""
+    """The key of the collectors' tuned tiles for a block of experts (docs/model.md X7)."""
     hidden, inner, experts, tp, ep = (int(row[name]) for name in ("hidden", "intermediate", "experts", "tp", "ep"))
     return hidden, inner // tp, experts // ep
 
 
 def shared_shapes(rows):
-    """Expert shapes on one GPU that two models of the table have."""
+    """Expert shapes on one GPU that several models of the table share."""
     owners = collections.defaultdict(set)
     for row in rows:
         owners[tuned_shape(row)].add((row["intermediate"], row["topk"], row["experts"]))
@@ -190,7 +190,7 @@ def public_part(ridge, folder):
             copy.write_text(csv_text(rows), encoding="utf-8")
             answer = subprocess.run([ridge, "predict", "--from", str(copy)], capture_output=True, text=True)
             if answer.returncode != 0:
-                print(f"left out: {path.name}, of which rows are not modelled", file=sys.stderr)
+                print(f"left out: {path.name}, which has rows that are not modelled", file=sys.stderr)
                 continue
             tables[chart].append(str(copy))
             shared = shared_shapes(rows) if rows[0]["op"] == "moe" else ()
@@ -254,10 +254,10 @@ def opening(ridge, judged, public, left):
     gpus = sorted({row["GPU"] for row in fitted})
     means = sorted(share(row["mean"]) for row in fitted)
     rows = sum(int(row["rows"]) for row in fitted)
-    lines = [f"**In-sample**: parameters are fitted on {rows} public measurements of {', '.join(gpus)} and on records of an H200; mean error by "
+    lines = [f"**In-sample**: parameters are fitted to {rows} public measurements of {', '.join(gpus)} and to records of an H200; mean error by "
              f"class {means[0]:.1f} to {means[-1]:.1f} %, median class {median(means):.1f} %."]
     if judged == NOT_JUDGED:
-        lines += ["**Judged blind**: " + NOT_JUDGED.strip(), "**Weakest classes**: known once a seed was drawn."]
+        lines += ["**Judged blind**: " + NOT_JUDGED.strip(), "**Weakest classes**: known when a seed has been drawn."]
     else:
         classes = cells_of(judged, "operation")
         total = next(row for row in classes if row["operation"] == "all")
@@ -270,10 +270,10 @@ def opening(ridge, judged, public, left):
     names = [row["name"] for row in csv.DictReader(io.StringIO(run([ridge, "gpus", "--format", "csv"])))]
     never = [name for name in names if name not in gpus and name != "h200-sxm"]
     carried = sorted((share(row["mean"]), f"{row['class']} on {row['GPU']}") for row in cells_of(left, "class"))
-    lines.append(f"**Never measured**: {len(never)} of the {len(names)} GPUs of the catalogue take their efficiencies from a relative; the answer "
-                 f"says so. Measured GPUs treated so are off by {median([mean for mean, _ in carried]):.1f} % (median class), "
+    lines.append(f"**Never measured**: {len(never)} of the {len(names)} GPUs of the catalogue take their efficiencies from a related GPU, and the answer "
+                 f"says so. Measured GPUs treated the same way are off by {median([mean for mean, _ in carried]):.1f} % (median class), "
                  f"{carried[0][0]:.1f} to {carried[-1][0]:.0f} % (worst: {carried[-1][1]}).")
-    lines.append("**Bands** hold 80 % of such errors by design: the column \"in band\" says how many they hold.")
+    lines.append("**Bands** hold 80 % of such errors by design; the column \"in band\" shows how many they do hold.")
     return "\n".join("- " + line for line in lines)
 
 
@@ -285,7 +285,7 @@ def records_in(folder):
 
 
 def judging_seeds(folder, training):
-    """The seeds of a judging folder; SystemExit when it cannot judge what was fitted on `training`."""
+    """The seeds of a judging folder; SystemExit if it cannot judge fits to `training`."""
     seen, newest = collections.defaultdict(set), ""
     for known in training:
         for _, _, record in records_in(known):
@@ -310,7 +310,7 @@ def judging_seeds(folder, training):
 
 
 def seed_rows(ridge, folder, seeds, options):
-    """The figures of each seed alone, a line each."""
+    """The figures of each seed, one line per seed."""
     lines = collections.defaultdict(lambda: collections.defaultdict(list))
     for path, _, record in records_in(folder):
         lines[record["seed"]][path.name].append(json.dumps(record) + "\n")
@@ -345,7 +345,7 @@ def main():
     parser.add_argument("ridge")
     parser.add_argument("--reference", help="folder of public measurements")
     parser.add_argument("--judge", help="folder of records of a seed that no fit has seen, on an H200")
-    parser.add_argument("--judge-h100", help="the same on an H100")
+    parser.add_argument("--judge-h100", help="the same, on an H100")
     arguments = parser.parse_args()
     ridge = arguments.ridge
     old = PAGE.read_text(encoding="utf-8")
@@ -366,7 +366,7 @@ def main():
 
 
 def before_calibration(ridge):
-    """Errors on the H100's judging shapes without what was calibrated."""
+    """Errors on the H100's judging shapes without the calibration."""
     rows = [row for group in record_rows(ridge, "measure/records/h100-sxm-judge").values() for row in group]
     errors = [abs(row.error) for row in rows]
     return (f"mean {100 * sum(errors) / len(errors):.1f} %, 90 % within {100 * quantile(errors, 9):.1f} %, "
@@ -381,7 +381,7 @@ def training_line(ridge, folder, name, head):
 
 
 def left_summary(left):
-    """A line for each GPU that was left out, of its classes."""
+    """A line for each GPU that was left out, over its classes."""
     classes = collections.defaultdict(list)
     for row in cells_of(left, "class"):
         classes[row["GPU"], row["parameters of"]].append(row)

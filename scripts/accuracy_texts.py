@@ -1,6 +1,6 @@
-"""The paragraphs of docs/accuracy.md and of the pages behind it, which `accuracy.py` puts around its tables."""
+"""The paragraphs of docs/accuracy.md and of its detail pages, which `accuracy.py` puts around its tables."""
 
-TITLES = {"judged": "judged blind", "calibrated": "an H100 after ridge calibrate --full, judged blind", "public": "public measurements", "left-out": "GPUs of which nothing was fitted",
+TITLES = {"judged": "judged blind", "calibrated": "an H100 after ridge calibrate --full, judged blind", "public": "public measurements", "left-out": "GPUs that nothing was fitted to",
           "published": "published rates of products",
           "torch": "PyTorch's kernels, judged blind", "suite": "the full suite on an H200",
           "random": "random shapes on an H200, training data"}
@@ -11,9 +11,9 @@ HEAD = """# Accuracy
 
 {lines}
 
-Errors are predicted / measured - 1; bias is their median, the other figures are of absolute values. "In band" is the share of measured times
+Errors are predicted / measured - 1. Bias is their median; the other figures are of absolute values. "In band" is the share of measured times
 inside the 80 % band. Made by `scripts/accuracy.py`; do not edit. Every class, the ten largest errors of each with the likely reason, the
-counters and the pictures: {lists}.
+counters and the pictures are in these pages: {lists}.
 
 """
 
@@ -26,24 +26,24 @@ Made by `scripts/accuracy.py`; do not edit. Summary: [accuracy.md](../accuracy.m
 
 LISTS_HEAD = """# The largest errors of each class
 
-Reasons are computed: the errors of the eight nearest shapes of the same class tell a shape that stands alone (an outlier of the data, or a
-choice of the library that no neighbour shares) from a stretch of shapes that the model misses.
+Reasons are computed from the errors of the eight nearest shapes of the same class. They separate a single shape (an outlier in the data, or a
+choice of the library that no neighbour shares) from a range of shapes that the model misses.
 
 """
 
 SEEDS = """## Judged blind: an NVIDIA H200, shapes that no fit has seen
 
-Fits and bands see the records in `measure/records/` (`h200-sxm`, `h200-sxm-fit`, `h200-sxm-random`); parameters of bundled kernels and corrections also `h200-sxm-corrections`, and corrections those of an H100 (`h100-sxm`,
-`h100-sxm-corrections`), which share the trees. Every record of a random shape carries
-its seed; the fits have seen seeds 7 and 8 (2026-11-21; beside them 726 shapes that an earlier generator drew), and seeds 9, 10, 301, 305, 306, 309, 310 and, on the H100, 101, 302, 307, 308, 311 and 312 (2026-11-21 to 23;
-of the last four of each GPU all library products and a part of the rest), seeds 323 to 333 and the library products among the shapes of seeds 341 to 404 (2026-11-24).
-Before they took part in a fit, seeds 323 to 333, 3300 shapes, judged the one before: mean 4.6 %, 90 % within 10.7 %, by seed 4.4 to 5.1 and 9.7 to 12.4 %.
-Seeds 9 and 10 once judged; their worst classes then chose 265 more training shapes, so they are training data now. `scripts/accuracy.py --judge FOLDER`
-refuses records without a seed, of a seen seed, or measured before the last training record, but for seeds 315 to 321, which judged earlier fits.
+Fits and bands use the records in `measure/records/` (`h200-sxm`, `h200-sxm-fit`, `h200-sxm-random`). Parameters of bundled kernels and corrections also use `h200-sxm-corrections`. Corrections also use records of an H100 (`h100-sxm`,
+`h100-sxm-corrections`), because both GPUs share the trees. Every record of a random shape carries
+its seed. The fits have seen seeds 7 and 8 (2026-11-21; and 726 shapes that an earlier generator drew), seeds 9, 10, 301, 305, 306, 309, 310 and, on the H100, 101, 302, 307, 308, 311 and 312 (2026-11-21 to 23;
+of the last four of each GPU, all library products and a part of the rest), seeds 323 to 333 and the library products among the shapes of seeds 341 to 404 (2026-11-24).
+Before they took part in a fit, seeds 323 to 333 (3300 shapes) judged the fit before: mean 4.6 %, 90 % within 10.7 %; by seed, 4.4 to 5.1 and 9.7 to 12.4 %.
+Seeds 9 and 10 judged once. Their worst classes then led to 265 more training shapes, so they are training data now. `scripts/accuracy.py --judge FOLDER`
+refuses records that have no seed, have a seen seed, or were measured before the last training record; seeds 315 to 321, which judged earlier fits, may be older.
 
 """
 
-HISTORY = ("Seeds 322 and 334 (H200) were measured once every parameter, correction and band was fixed. The others judged earlier fits, before the last "
+HISTORY = ("Seeds 322 and 334 (H200) were measured after every parameter, correction and band was fixed. The others judged earlier fits, before the last "
            "training records were measured.")
 
 NOT_JUDGED = "No seed has been drawn since the last fit.\n\n"
@@ -51,46 +51,46 @@ NOT_JUDGED = "No seed has been drawn since the last fit.\n\n"
 CALIBRATE = """
 ## Judged blind: an NVIDIA H100 after `ridge calibrate --full`
 
-One run of the command took 4 minutes and 35 seconds: 47 ceilings, 1629 shapes (seed 101 and the full suite, without counters), 1978 records of PyTorch's kernels. `measure/records/h100-sxm`
-holds the records of the shapes and two overlays: `ceilings.toml`, and `calibrated.toml`, which the fits wrote, with the error of each before and after, and 3860 further shapes (seeds 302, 307, 308, 311 and 312) and the training records of PyTorch's
-kernels among its rows: some six minutes of measuring more (`ridge calibrate --rows measure/records/h100-sxm measure/records/h100-sxm-corrections
-measure/records/h100-sxm-torch --gpu h100-sxm --gpu-file measure/records/h100-sxm/ceilings.toml` makes it again from the records). The first judging shapes were drawn once the command had
-ended: seed 12 at once, of which the overlay, by the model of that hour, gave mean 5.7 %, 90 % within 13.2 %, 80.5 % inside the band; seeds 316, 318 and 320, below, after many changes of the model. Without any overlay, by what the catalogue knows of an H100: {before}.
+One run of the command took 4 minutes and 35 seconds: 47 ceilings, 1629 shapes (seed 101 and the full suite, without counters) and 1978 records of PyTorch's kernels. `measure/records/h100-sxm`
+holds the records of the shapes and two overlays, `ceilings.toml` and `calibrated.toml`. The fits wrote `calibrated.toml`, with the error of each before and after. Its rows include 3860 more shapes (seeds 302, 307, 308, 311 and 312) and the training records of PyTorch's
+kernels, about six more minutes of measuring (`ridge calibrate --rows measure/records/h100-sxm measure/records/h100-sxm-corrections
+measure/records/h100-sxm-torch --gpu h100-sxm --gpu-file measure/records/h100-sxm/ceilings.toml` makes it again from the records). The first judging shapes were drawn after the command had
+ended. Seed 12 came at once: with the overlay and the model of that time, mean 5.7 %, 90 % within 13.2 %, 80.5 % inside the band. Seeds 316, 318 and 320, below, came after many changes of the model. Without any overlay, with the catalogue's description of an H100: {before}.
 
 """
 
 PUBLIC = """## Against public measurements
 
-Rows that `ridge predict --from` predicts as they stand: bf16 and fp8 matrix products, attention and collectives of
-aiconfigurator (Apache-2.0), fp32 eager kernels and matrix products of NeuSight (MIT). The parameters were fitted on these rows
-(`ridge fit`), and corrections by what that leaves (`ridge fit residual`, which prints errors of a third of the shapes held out: up to 1.2 points more), so the table
-is in-sample; cross-validation of the parameters over whole groups of shapes adds at most 0.1 points for matrix products and
-attention, and up to 4 points for softmax and layernorm by blocks, of which there are few rows (`ridge fit CLASS --data DIR` prints it).
-Message sizes of the collectives' tables count elements and are converted to bytes.
+`ridge predict --from` predicts these rows unchanged: bf16 and fp8 matrix products, attention and collectives of
+aiconfigurator (Apache-2.0), fp32 eager kernels and matrix products of NeuSight (MIT). The parameters were fitted to these rows
+(`ridge fit`), and the corrections to the remaining errors (`ridge fit residual`, which prints errors of a held-out third of the shapes: up to 1.2 points more), so the table
+is in-sample. Cross-validation of the parameters over whole groups of shapes adds at most 0.1 points for matrix products and
+attention, and up to 4 points for softmax and layernorm by blocks, for which there are few rows (`ridge fit CLASS --data DIR` prints it).
+Message sizes in the tables of collectives count elements and are converted to bytes.
 
 | class | GPU | rows | mean | median | p90 | bias | in band |
 |---|---|---:|---:|---:|---:|---:|---:|
 """
 
 LEFT_OUT = """
-## Left out: GPUs of which nothing was fitted
+## Left out: GPUs that nothing was fitted to
 
-Each measured GPU described by its data sheet and another GPU's parameters alone ([all classes](accuracy/left-out.md)):
+Each measured GPU, described only by its data sheet and another GPU's parameters ([all classes](accuracy/left-out.md)):
 
 | GPU | parameters of | classes | median class | best | worst | in band |
 |---|---|---:|---:|---|---|---:|
 """
 
-LEFT_HEAD = """Each measured GPU once more, described without any parameter that rests on it: its data sheet, and another GPU's parameters carried over by the laws of `docs/model.md`
-(L1 to L13), with the bands of a GPU that nobody measured; within one architecture the other GPU's residual corrections come along (K5), fitted to its rows alone. An implementation that the other GPU does not have
-has the costs of the one that it has (L10, L11), in a band that is wider. Made by `scripts/left_out.py`.
+LEFT_HEAD = """Here each measured GPU is described without any parameter that depends on its own measurements: by its data sheet, and by another GPU's parameters, carried over by the laws of `docs/model.md`
+(L1 to L13), with the bands of a GPU that nobody measured. Within one architecture, the other GPU's residual corrections are used too (K5), fitted to its rows alone. An implementation that the other GPU does not have
+takes the costs of the one that it has (L10, L11), in a wider band. Made by `scripts/left_out.py`.
 
 """
 
-PUBLISHED_HEAD = """Products of PyTorch on cards of their owners, as published (`measure/records/published/products.csv`, with sources): square matrices of random numbers, 30 products in a row.
-Predictions are those of the library's kernel with a warm L2. Cards differ in clocks, limits and cooling: GeForce cards run above the clock of their data sheet (an RTX 5090 at up to 1.15 of its stated peak), and the B200 here is 17 %
-faster than the one of the tables that ridge was fitted to. Not fitted to these, but a few descriptions take figures of cards that nobody else measured from them (docs/model.md, L2 and L5).
-Small products of the first type find a clock that has not risen yet, and those of 16 bits and 1024 wait for launches: means are given of all figures, and without those below 4096.
+PUBLISHED_HEAD = """Published rates of PyTorch's products, measured by owners of the cards (`measure/records/published/products.csv`, with sources): square matrices of random numbers, 30 products in a row.
+Predictions are for the library's kernel with a warm L2. Cards differ in clocks, limits and cooling: GeForce cards run above the clock of their data sheet (an RTX 5090 at up to 1.15 of its stated peak), and the B200 here is 17 %
+faster than the one in the tables that ridge was fitted to. Nothing was fitted to these rates, but for cards that nobody else measured, a few descriptions take figures from them (docs/model.md, L2 and L5).
+Small products of the first type run before the clock has risen, and 16-bit products of size 1024 wait for launches. Means are therefore given for all figures, and without those below 4096.
 Made by `scripts/published.py`; the test "published rates of products, as they stand" holds both means.
 
 """
@@ -109,8 +109,8 @@ Training data.
 
 """
 
-RANDOM = """`measure/records/h200-sxm-random/`: `ridge measure --random 300` with seeds 9 and 10, every bundled kernel, cuBLASLt and access patterns.
-Training data for fits from now on: 265 shapes of `measure/records/h200-sxm-fit/` were chosen for the classes that were worst here
+RANDOM = """`measure/records/h200-sxm-random/`: `ridge measure --random 300` with seeds 9 and 10: every bundled kernel, cuBLASLt and access patterns.
+These are training data now: 265 shapes of `measure/records/h200-sxm-fit/` were chosen for the classes that were worst here
 (`ridge fit memory|matmul|attention --records measure/records/h200-sxm measure/records/h200-sxm-fit`).
 
 """

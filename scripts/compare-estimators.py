@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""Sets ridge.torch.estimate beside PyTorch's RuntimeEstimator and MemTracker, and beside what was measured.
+"""Compares ridge.torch.estimate with PyTorch's RuntimeEstimator and MemTracker, and with measurements.
 
     scripts/compare-estimators.py --csv out.csv [--parts measured,benchmark,estimates] [--seconds 90]
 
 Steps of transformers models with random weights (presets of programs/presets, bf16): prefill, a decode
-step with a DynamicCache, a training step with AdamW. For each a row: time and peak of
+step with a DynamicCache, and a training step with AdamW. Each step has rows with time and peak memory of
 
 measured        the sum of its kernels (profiler) and torch.cuda's peak of allocated bytes
-benchmark       RuntimeEstimator("operator-level-benchmark"): every operator run on the GPU on its own
+benchmark       RuntimeEstimator("operator-level-benchmark"): every operator, run alone on the GPU
 cost model      RuntimeEstimator("operator-level-cost-model"): the roofline of its FLOP and bytes
 MemTracker      the peak on fake tensors
-ridge           ridge.torch.estimate(gpu=...), which asks no GPU
+ridge           ridge.torch.estimate(gpu=...), which needs no GPU
 
-`measured` and `benchmark` run kernels; `estimates` (the other three) runs beside other work. Rows of one
-step are joined by --join A.csv B.csv, which prints the table of docs/python.md.
-Limits: the models lie on fake CUDA tensors for PyTorch's estimators, as their documentation shows it, and
-on the CPU for ridge, as on a machine without a GPU.
+`measured` and `benchmark` run kernels; `estimates` (the other three) can run beside other work. --join A.csv B.csv
+joins the rows of each step and prints the table of docs/python.md.
+Limits: PyTorch's estimators get the models on fake CUDA tensors, as their documentation shows. ridge gets them
+on the CPU, as on a machine without a GPU.
 """
 
 import argparse
@@ -37,14 +37,14 @@ STEPS = [
     ("vit-base", "inference", 64, 224), ("vit-base", "train", 32, 224),
     ("resnet-50", "inference", 64, 224), ("resnet-50", "train", 32, 224),
 ]
-# Networks for images, as transformers configures them; a step's length is their edge.
+# Networks for images, as transformers configures them; a step's length is the edge of the image.
 VISION = {"vit-base": "vit", "resnet-50": "resnet"}
 FIELDS = ["model", "phase", "batch", "seq", "method", "time_us", "peak_bytes", "kernels", "seconds", "reason"]
 METHODS = ("measured", "benchmark", "cost model", "MemTracker", "ridge")
 
 
 def model_of(name, device, train):
-    """The preset's model on a device, its weights not drawn."""
+    """The preset's model on a device, with uninitialised weights."""
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM
 
@@ -78,13 +78,13 @@ def filled_cache(model, batch, seq, device):
     for layer in range(config.num_hidden_layers):
         keys = torch.empty(batch, heads, seq, width, dtype=torch.bfloat16, device=device)
         cache.update(keys, torch.empty_like(keys), layer)
-    for layer in cache.layers:  # a window is a view of all tokens until a step has joined its own
+    for layer in cache.layers:  # a window is a view of all tokens until a step appends its own
         layer.keys, layer.values = layer.keys.clone(), layer.values.clone()
     return cache
 
 
 def inputs_of(model, phase, batch, seq, device):
-    """Token ids, and what the model is called with by name: images with labels where it trains, or the ids."""
+    """Token ids, and the model's keyword arguments: the ids, or images (with labels in training)."""
     import torch
 
     train = phase == "train"
@@ -119,7 +119,7 @@ def step_of(model, phase, batch, seq, device, optimizer):
 
 
 def on_fake_tensors(name, phase, batch, seq, watch):
-    """Runs a step on fake CUDA tensors inside what `watch(model, optimizer)` returns, and returns that."""
+    """Runs a step on fake CUDA tensors in the context that `watch(model, optimizer)` returns; returns the context."""
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode
 
@@ -128,7 +128,7 @@ def on_fake_tensors(name, phase, batch, seq, watch):
         model = model_of(name, "cuda", train)
         optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, foreach=True) if train else None
         step = step_of(model, phase, batch, seq, "cuda", optimizer)
-        if train:  # the first step makes the optimizer's states
+        if train:  # the first step creates the optimizer's states
             step()
             optimizer.zero_grad(set_to_none=True)
         watcher = watch(model, optimizer)
@@ -180,7 +180,7 @@ def ridge_estimate(gpu):
 
 
 def image_stepper(models, model, phase, batch, seq, optimizer):
-    """As models.Stepper, for a network that takes images."""
+    """Like models.Stepper, for a network that takes images."""
     import torch
 
     class Images(models.Stepper):
@@ -201,7 +201,7 @@ def image_stepper(models, model, phase, batch, seq, optimizer):
     return Images()
 
 
-OPERATORS = None  # a file for every distinct kernel of the measured steps, with --operators
+OPERATORS = None  # with --operators: the file for every distinct kernel of the measured steps
 
 
 def measured(name, phase, batch, seq):
@@ -209,7 +209,7 @@ def measured(name, phase, batch, seq):
 
     models = sibling("torch-models.py")
     train = phase == "train"
-    torch._C._cuda_clearCublasWorkspaces()  # of the model before
+    torch._C._cuda_clearCublasWorkspaces()  # of the previous model
     model = model_of(name, "cuda", train) if name in VISION else models.build(name, train)
     with torch.no_grad():
         for parameter in model.parameters():
@@ -223,7 +223,7 @@ def measured(name, phase, batch, seq):
 
 
 def joined(paths):
-    """Prints estimate over measurement, a line for each step."""
+    """Prints estimates over measurements, one line per step."""
     found = {}
     for path in paths:
         with open(path, encoding="utf-8") as file:

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""Draws models and steps that no constant was chosen by, to judge `ridge model` on.
+"""Draws models and steps that no constant was chosen by, to judge `ridge model`.
 
     scripts/draw-models.py --seed 17 --families 10 --dense measure/records/torch-models/drawn
     scripts/draw-models.py --seed 41 measure/records/torch-models/judge
     scripts/draw-models.py --seed 23 --short measure/records/torch-models/short
 
-Writes one config.json of each family (sizes at random, 0.1 to 3 billion parameters, or what a family's
-experts hold) and steps.csv: a prefill and a decode step of each with batch and length at random, a
-training step of every one of less than 1.2 billion (--dense: without experts). --short: 1 to 300 million
-parameters in 2 to 12 layers, and steps so short that they wait for their host, training steps of all but
-those with grouped experts of DeepSeek. scripts/torch-models.py --drawn measures them.
+Writes one config.json for each family (random sizes with 0.1 to 3 billion parameters, or as many as a family's
+experts hold) and steps.csv: a prefill and a decode step of each model with random batch and length, and a
+training step of each model below 1.2 billion (--dense: only of models without experts). --short draws 1 to 300
+million parameters in 2 to 12 layers, steps so short that they wait for their host, and training steps of all models
+but those with grouped experts of DeepSeek. scripts/torch-models.py --drawn measures them.
 
 Method: sizes are drawn as people choose them (heads x head_dim, widths in multiples of 64,
-vocabularies of any size); lengths and batches are log-uniform and any number; a step holds 3,000 to
-20,000 tokens, so that its kernels take over 5 ms. Drawn again until a model has the parameters.
+vocabularies of any size). Lengths and batches are log-uniform and can be any number. A step holds 3,000 to
+20,000 tokens, so that its kernels take over 5 ms. A model is drawn again until its parameters are in range.
 """
 import argparse
 import csv
@@ -130,7 +130,7 @@ def olmo2(rng):
 
 
 def narrow(rng, most):
-    """Experts as wide as models with many of them have."""
+    """The width of experts in models that have many of them."""
     fields = grouped(rng, dense(rng, (64, 128))[0])
     return dict(fields, hidden_act="silu", tie_word_embeddings=False, num_experts_per_tok=rng.choice([2, 4, 8]),
                 norm_topk_prob=rng.random() < 0.5), rng.choice([n for n in (8, 16, 32, 64) if n <= most])
@@ -166,7 +166,7 @@ FAMILIES = [(llama, False), (qwen3, False), (gemma, False), (gemma3, False), (ph
 
 
 def parameters(fields):
-    """About how many; the exact count is what the models are judged on."""
+    """The approximate number of parameters; the exact count is part of what is judged."""
     hidden = fields.get("hidden_size") or fields["n_embd"]
     layers = fields.get("num_hidden_layers") or fields["n_layer"]
     inner = fields.get("intermediate_size") or 4 * hidden
@@ -181,7 +181,7 @@ def log_uniform(rng, low, high):
 
 
 def prompt(rng, least, most):
-    """Batch and length of a step with least to most tokens."""
+    """Batch and length of a step with `least` to `most` tokens."""
     while True:
         batch, seq = log_uniform(rng, 1, 12), log_uniform(rng, 200, 4000)
         if least <= batch * seq <= most:
@@ -207,7 +207,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--seed", type=int, required=True)
-    parser.add_argument("--families", type=int, default=len(FAMILIES), help="the first of the list")
+    parser.add_argument("--families", type=int, default=len(FAMILIES), help="number of families to draw, from the start of the list")
     parser.add_argument("--short", action="store_true", help="small models, steps that wait for their host")
     parser.add_argument("--dense", action="store_true", help="training steps only of models without experts")
     args = parser.parse_args()

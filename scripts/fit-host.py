@@ -3,13 +3,13 @@
 
     scripts/fit-host.py [RIDGE]            # default: build/release/ridge
 
-Reads the files of measure/records/torch-models whose rows have `probe_us`, what the host took for one small
-kernel beside the step (rows marked `judge` fit nothing), and asks RIDGE how many kernels the passes
-of each step have. A step takes so many times that launch (W5 of docs/models.md): of each kernel without
-gradients, of each layer, of the whole model, of each kernel of the backward pass, of each of the optimizer, of a
-training step. Found by least squares of the logarithms of `dispatch_us` (Gauss-Newton, errors above 10 %
-weighted less), printed with standard errors, with the factor that would be left between the hosts, and with the
-power of the launch; then the errors: of models left out one by one, of the fitted and of the judged steps.
+Reads the files of measure/records/torch-models whose rows have `probe_us`, the host's time for one small kernel,
+measured beside the step (rows marked `judge` are not fitted), and asks RIDGE how many kernels the passes of each
+step have. The model (W5 of docs/models.md) counts a step in multiples of that launch: for each kernel without
+gradients, for each layer, for the whole model, for each kernel of the backward pass, for each kernel of the optimizer,
+and for a training step. The multiples are fitted by least squares to the logarithms of `dispatch_us` (Gauss-Newton,
+errors above 10 % weighted less) and printed with standard errors, with the remaining factor between the hosts and
+with the power of the launch. Then come the errors: of models left out one by one, of the fitted and of the judged steps.
 """
 import csv
 import json
@@ -23,7 +23,7 @@ import numpy
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RECORDS = ROOT / "measure/records/torch-models"
-# File, GPU, and the folder of its models; presets where there is none.
+# File, GPU, and the folder of its models (None: presets).
 FILES = [("h200-short", "h200", None), ("h200-fit", "h200", "fit"), ("h100-fit", "h100", "fit"),
          ("h200-drawn", "h200", "drawn"), ("h200-shallow", "h200", "shallow")]
 NAMES = ("kernel", "layer", "step", "gradient kernel", "update kernel", "training step")
@@ -31,7 +31,7 @@ START = {"kernel": 2.0, "layer": 20.0, "step": 60.0, "gradient kernel": 3.0, "up
 
 
 def steps_of(ridge):
-    """What was launched in each step that waited for its host, and how long that took."""
+    """The launches of each step that waited for its host, and the time of their dispatch."""
     steps = []
     for name, gpu, folder in FILES:
         path = RECORDS / f"{name}.csv"
@@ -56,13 +56,13 @@ def steps_of(ridge):
 
 
 def columns(steps):
-    """Counts, logarithms of the launch, whether it is the H100's host, logarithms of what was measured."""
+    """Counts, logarithms of the launch, whether the host is the H100's, and logarithms of the measured times."""
     return (numpy.array([s["counts"] for s in steps], float), numpy.log([s["probe"] for s in steps]),
             numpy.array([s["gpu"] == "h100" for s in steps], float), numpy.log([s["dispatch"] for s in steps]))
 
 
 def fit(steps, free):
-    """Launches of each, and (where `free`) the power of the launch and the H100's factor; relative errors."""
+    """The multiples, with `free` also the power of the launch and the H100's factor, and the relative errors."""
     counts, probe, other, measured = columns(steps)
     cost = numpy.array([START[name] for name in NAMES])
     power, factor = 1.0, 0.0
@@ -82,7 +82,7 @@ def fit(steps, free):
 
 
 def report_left_out(steps):
-    """Each model's steps by constants that were fitted without it."""
+    """Prints the errors of each model's steps with constants fitted without that model."""
     errors = []
     for model in dict.fromkeys(step["model"] for step in steps):
         cost, *_ = fit([step for step in steps if step["model"] != model], False)
@@ -94,7 +94,7 @@ def report_left_out(steps):
 
 
 def report(steps, cost):
-    """Errors with the launch that was measured beside each step, and with the host's usual one."""
+    """Prints errors with the launch measured beside each step, and with the host's usual launch."""
     counts, probe, _, measured = columns(steps)
     error = numpy.exp(numpy.log(counts @ cost) + probe - measured) - 1.0
     worst = int(numpy.argmax(abs(error)))
@@ -113,7 +113,7 @@ def main():
     print(f"left free: power of the launch {power:.2f} +- {spread[-2]:.2f}, the H100's host x {math.exp(factor):.2f} "
           f"+- {spread[-1]:.2f}")
     for gpu in ("h200", "h100"):
-        print(f"usual launch beside the {gpu}: "
+        print(f"usual launch of the {gpu}'s host: "
               f"{statistics.median(s['probe'] for s in fitted if s['gpu'] == gpu):.1f} us")
     report_left_out(fitted)
     for file in dict.fromkeys(step["file"] for step in steps):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Holds the length of functions: a body ends at 60 lines, from the brace that opens it to the one that closes it.
-Lines of a raw string (the text of a lesson, a script) are data and do not count; a lambda or a local class counts as
-the function around it. LONGER names those that may be longer, each with its reason.
+"""Checks the length of functions: a body has at most 60 lines, from its opening brace to its closing brace.
+Lines of a raw string (the text of a lesson, a script) are data and do not count. A lambda or a local class counts as part of
+the function around it. LONGER names functions that may be longer, each with its reason.
 
-Method. Comments, literals and preprocessor lines are blanked; a brace outside any function that follows a parameter
-list (with what may stand between: const, noexcept, override, a trailing return type, initialisers of members) opens
-one. Limits: both branches of an #if are read. Usage: function-length.py [ROOT]
+Method. Comments, literals and preprocessor lines are blanked. A brace outside any function that follows a parameter list opens
+a function; const, noexcept, override, a trailing return type or initialisers of members may stand between.
+Limits: both branches of an #if are read. Usage: function-length.py [ROOT]
 """
 import pathlib
 import re
@@ -96,11 +96,11 @@ def main():
                     continue
                 unused.discard(known)
                 if known not in LONGER:
-                    found.append(f"{path}:{line}: {name} has {lines} lines; a function ends at {LONGEST}")
-    found += [f"LONGER names {name} of {path}, which ends before line {LONGEST} or is gone" for path, name in sorted(unused)]
+                    found.append(f"{path}:{line}: {name} has {lines} lines; at most {LONGEST} are allowed")
+    found += [f"LONGER names {name} of {path}, which has at most {LONGEST} lines or is gone" for path, name in sorted(unused)]
     if count < 1000:
         found.append(f"only {count} functions found: is {root} the repository?")
-    print("\n".join(found) if found else f"{count} functions end at {LONGEST} lines or have a reason")
+    print("\n".join(found) if found else f"{count} functions have at most {LONGEST} lines or a reason")
     return 1 if found else 0
 
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Holds the rules of docs/architecture.md: what each room may include, and how large files may be.
+"""Checks the rules of docs/architecture.md: what each room may include, and how large files may be.
 
-A room is a folder. Its headers and sources may include those of its own room and of the rooms that
-ROOMS lists for it; so the arrows between rooms form no circle, and no operation's room includes
-another's. CUDA and CUPTI headers belong to measure/cuda/, and one file each includes the libraries
-that are slow to compile. Files end at 500 lines unless they are
-tables; so do tests, scripts and Python. Usage: include-order.py [ROOT]
+A room is a folder. Its headers and sources may include headers of its own room and of the rooms that
+ROOMS lists for it. The arrows between rooms form no circle, so no operation's room includes
+another's. CUDA and CUPTI headers belong to measure/cuda/, and each library that is slow to compile is
+included by one file only. Files, including tests, scripts and Python, have at most 500 lines unless they
+are tables. Usage: include-order.py [ROOT]
 """
 import pathlib
 import re
@@ -88,18 +88,18 @@ TABLES = {"hardware/schema.cpp"}  # one row per field
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 CUDA_HEADER = re.compile(r"^(cuda|cupti|cublas|nvrtc|nvml|nvperf|mma\.h|cooperative_groups)")
-# Libraries whose headers take seconds to compile, and the one file that pays for each.
+# Libraries whose headers take seconds to compile, and the one file that includes each.
 HEAVY = {"CLI": "cli/options/command_line.cpp", "nlohmann": "hardware/json.cpp",
          "toml++": "hardware/document.cpp"}
 SOURCES = {".h", ".cpp", ".cu", ".cuh"}
-OTHER_CODE = {".py", ".js", ".css", ".cmake"}  # without rules of inclusion
+OTHER_CODE = {".py", ".js", ".css", ".cmake"}  # not subject to the rules of inclusion
 LAYERS = ("hardware", "model", "measure", "programs", "plot", "effects", "cli")
 
 
 def too_long(root, path):
     count = len(path.read_text(encoding="utf-8").splitlines())
     if count > LONGEST and path.relative_to(root).as_posix() not in TABLES:
-        yield f"{path}: {count} lines; a file ends at {LONGEST}"
+        yield f"{path}: {count} lines; at most {LONGEST} are allowed"
 
 
 def problems_of(root, path):
@@ -125,7 +125,7 @@ def problems_of(root, path):
 
 
 def circles():
-    """Rooms that reach themselves through the rules: a mistake in ROOMS."""
+    """Finds rooms that reach themselves through the rules, which is a mistake in ROOMS."""
     for start in ROOMS:
         seen, open_rooms = set(), [room for room in ROOMS[start] if room != start]
         while open_rooms:

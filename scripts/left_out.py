@@ -1,15 +1,15 @@
-"""Errors and coverage of GPUs of which nothing was fitted: for `accuracy.py`, part "Left out".
+"""Errors and coverage for GPUs that nothing was fitted to: part "Left out" of `accuracy.py`.
 
-Each GPU with public measurements is described once more without any parameter that rests on it: its own data sheet, and the
-parameters of another measured GPU, marked as estimates, so that ridge carries them over by the laws of docs/model.md (L1 to L5, L9 to
-L11 and L13; L7, L8 and L12 here, as in the files of families that nobody measured) and gives
-them the bands of a GPU that nobody measured. Parameters that a family has from the GPU that is left out are dropped, those that were
-fitted to both of a pair are fitted again to the other alone. Within one architecture the other GPU's residual corrections come along
-(K5), fitted again to its rows alone. An implementation that the other GPU does not have has the costs of the one that it has (L10, L11).
+Each GPU with public measurements is described again without any parameter that depends on its own measurements: by its data sheet, and
+by the parameters of another measured GPU. Those are marked as estimates, so that ridge carries them over by the laws of docs/model.md (L1
+to L5, L9 to L11 and L13; this script applies L7, L8 and L12, as the files of families that nobody measured do) and gives them the bands of
+a GPU that nobody measured. Parameters that a family takes from the left-out GPU are dropped. Parameters that were fitted to both GPUs of a
+pair are fitted again to the other GPU alone. Within one architecture, the other GPU's residual corrections are used too (K5), fitted again
+to its rows alone. An implementation that the other GPU does not have takes the costs of the one that it has (L10, L11).
 
-    python3 scripts/left_out.py RIDGE TABLES      # prints the table alone
+    python3 scripts/left_out.py RIDGE TABLES      # prints only the table
 
-Limits: the form of the model and the laws were found with all GPUs in sight; only the parameters are left out.
+Limits: the form of the model and the laws were chosen with all GPUs known; only the parameters are left out.
 """
 import collections
 import csv
@@ -25,7 +25,7 @@ GPUS = ROOT / "hardware" / "gpus"
 ARCHITECTURES = ROOT / "hardware" / "architectures"
 KERNELS = ROOT / "hardware" / "kernels"
 
-#: The GPU that stands in for each, and the programs of `ridge fit` that fit it anew alone.
+#: For each GPU, the GPU that stands in for it, and the programs of `ridge fit` that fit the stand-in again alone.
 DONORS = {
     "h100-sxm": ("h200-sxm", ()),
     "h200-sxm": ("h100-sxm", ()),
@@ -34,7 +34,7 @@ DONORS = {
     "a100-pcie-40gb": ("v100-pcie", ("memory",)),
     "v100-pcie": ("a100-pcie-40gb", ("memory",)),
 }
-#: What notes and sources of families call a GPU.
+#: The names of GPUs in notes and sources of families.
 NAMES = {
     "h100-sxm": "H100",
     "h200-sxm": "H200",
@@ -43,18 +43,18 @@ NAMES = {
     "a100-pcie-40gb": "A100 PCIe",
     "v100-pcie": "V100 PCIe",
 }
-#: Fields of a measured GPU that do not carry over: a law takes their place (L3, L5).
+#: Fields of a measured GPU that do not carry over; a law replaces them (L3, L5).
 LAWS = (("model.matmul.tensor", "store_bytes_per_clock"), ("model.matmul.fma", "issue_fraction"))
-#: Shares that a file states for its own GPU are kept, those of a relative follow its power limit (L2).
+#: Shares that a file states for its own GPU are kept; those of a relative follow its power limit (L2).
 POWERED = ("burst_fraction", "sustained_fraction")
-#: What kernels of wgmma have for themselves, which those of mma.sync do not take over (L13).
+#: The compute capability from which GPUs have wgmma, and fields of its kernels that mma.sync kernels do not take over (L13).
 WGMMA = 90
 WIDE = (("model.matmul.tensor", "quantisation"), ("model.matmul.tensor", "multicast"), ("model.matmul.tensor", "straddle"))
 SIZES = {"half": 2, "int8": 1}
-#: What a kernel of a replayed graph takes, and a read of DRAM, in us: what starts of kernels consist of (L7, L8).
+#: Times of a kernel of a replayed graph and of a read of DRAM, in us: the parts of kernel starts (L7, L8).
 NODE = {"h200-sxm": 1.26, "b200": 0.58, "a100-sxm-80gb": 1.34}
 DRAM_LATENCY = {"h200-sxm": 688 / 1980, "b200": 838 / 1587, "a100-sxm-80gb": 552 / 1410}
-#: Boost clocks in MHz, and what of a collective goes with the latency of DRAM, with clocks, and with both (L12).
+#: Boost clocks in MHz, and the fields of collectives that scale with DRAM latency, with clocks, or with both (L12).
 CLOCK = {"h200-sxm": 1980, "b200": 1965, "a100-sxm-80gb": 1410}
 BY_LATENCY = ("ll.start", "ll.hop", "peer_ll.start", "peer_ll.peer")
 BY_CLOCK = ("ll.start", "peer_ll.start", "simple.start", "simple.hop", "engage.time", "peer.start")
@@ -121,7 +121,7 @@ def capability_of(gpu):
 
 
 def without(sections, name):
-    """The model's fields that do not rest on the GPU of this name."""
+    """The model's fields that do not depend on the GPU of this name."""
     return {section: {key: value for key, (value, note) in fields.items() if name not in note}
             for section, fields in sections.items() if section.startswith("model.")}
 
@@ -137,7 +137,7 @@ def fitted_alone(ridge, tables, donor, programs):
 
 
 def starts(name, donor, guesses):
-    """Fixed times of kernels in a replayed graph, by what they consist of on either GPU. (L7, L8)"""
+    """Scales fixed times of kernels in a replayed graph by their parts on both GPUs. (L7, L8)"""
     if donor not in NODE or name not in NODE:
         return
     tensor, fp8 = guesses["model.matmul.tensor"], guesses["model.matmul.fp8"]
@@ -149,7 +149,7 @@ def starts(name, donor, guesses):
 
 
 def links(name, donor, guesses):
-    """Times of collectives by the latency of DRAM and the clock of either GPU. (L12)"""
+    """Scales times of collectives by DRAM latency and clock of both GPUs. (L12)"""
     if related(name) or donor not in CLOCK or name not in CLOCK:
         return
     for fields, ratio in ((BY_LATENCY, DRAM_LATENCY[name] / DRAM_LATENCY[donor]), (BY_CLOCK, CLOCK[donor] / CLOCK[name])):
@@ -165,7 +165,7 @@ def related(name):
 
 
 def corrections(ridge, tables, name, scratch):
-    """The stand-in's corrections, fitted to its rows alone, as an overlay whose owner is another GPU; none without a relative."""
+    """The stand-in's corrections, fitted to its rows alone, as an overlay of the left-out GPU; None without a relative."""
     if not related(name):
         return None
     donor = DONORS[name][0]
@@ -173,7 +173,7 @@ def corrections(ridge, tables, name, scratch):
     file = pathlib.Path(scratch) / f"{donor}.residual.toml"
     if done.returncode or not file.exists():
         return None
-    # The band that a relative's correction leaves, as ridge has it. (K5)
+    # The band that a relative's correction leaves, as in ridge. (K5)
     text = re.sub(r'^spread = \{ value = ([\d.]+)', lambda found: f"spread = {{ value = {float(found[1]) ** 0.5:.4f}",
                   file.read_text(encoding="utf-8").replace(f'"{donor}', f'"{name}'), flags=re.M)
     file.write_text(text, encoding="utf-8")
@@ -181,7 +181,7 @@ def corrections(ridge, tables, name, scratch):
 
 
 def described(ridge, tables, name):
-    """A description of the GPU by its data sheet and another one's parameters."""
+    """A description of the GPU from its data sheet and another GPU's parameters."""
     donor_name, programs = DONORS[name]
     gpu, donor = Description(GPUS / f"{name}.toml"), Description(GPUS / f"{donor_name}.toml")
     facts, guesses = {}, {}
@@ -204,7 +204,7 @@ def described(ridge, tables, name):
     starts(name, donor_name, guesses)
     links(name, donor_name, guesses)
     kind = "derived" if gpu.head["inherits"] == donor.head["inherits"] else "estimate"
-    # What the code of kernels costs on every GPU stays.
+    # The costs of kernel code, which hold for every GPU, stay.
     text = 'inherits = "bundled"\n' + "".join(f"{key} = {value}\n" for key, value in gpu.head.items() if key != "inherits")
     text += ('[sources]\nOWN = { kind = "vendor", text = "the description of the GPU" }\n'
              f'DONOR = {{ kind = "{kind}", text = "{donor_name}" }}\n'
@@ -226,7 +226,7 @@ def class_of(row):
 
 
 def too_short(row):
-    """Calls that are mostly launch, as in `accuracy.py`."""
+    """Whether the call is mostly launch, as in `accuracy.py`."""
     return float(row["measured_us"]) <= 20 and (row["op"] == "elementwise" or row.get("causal") == "1")
 
 
@@ -251,7 +251,7 @@ def part(ridge, tables):
         for name in DONORS:
             file = pathlib.Path(scratch) / f"{name}.toml"
             file.write_text(described(ridge, tables, name), encoding="utf-8")
-            # Corrections of the GPU rest on its own rows.
+            # The GPU's own corrections depend on its rows, so they are not used.
             carried = corrections(ridge, tables, name, scratch)
             how = ["--gpu-file", carried] if carried else ["--analytic"]
             for rows in rows_of(tables, name):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures with PyTorch what `ridge effect` shows and bundled kernels cannot: calls, steps and memory.
+"""Measures with PyTorch what `ridge effect` shows but bundled kernels cannot measure: calls, steps, memory.
 
     scripts/measure-lessons.py measure/records/h200-sxm-effects [--only calls,paper,attention,steps] [--seconds 60]
 
@@ -7,15 +7,15 @@ calls      relu over 256 to 268 million numbers as eager calls: time between two
            on an idle GPU (the host's dispatch included), median of 20; records in eager.jsonl
 paper      attention written out with stored scores in the setting of FlashAttention's paper, 64 x 16 heads of 1024 x 64
            in fp16, forward and backward, and scaling, mask and dropout of its scores; records in eager.jsonl
-attention  peak of allocated bytes, q, k, v and result included, of one forward call in fp16 with 32
-           heads of 128: written out with stored scores, and PyTorch's flash backend; tokens double
-           until a call does not fit
+attention  peak of allocated bytes, including q, k, v and the result, of one forward call in fp16 with 32
+           heads of 128: written out with stored scores, and with PyTorch's flash backend; the number of
+           tokens doubles until a call does not fit
 steps      a training step of GPT-2 (AdamW, 1024 tokens), stored and with its layers recomputed
            (gradient_checkpointing_enable): peak of allocated bytes and the sum of its kernels
 
 The last two are rows of lessons.csv: the question as `ridge effect NAME --questions` writes it, time in
-seconds, bytes at the peak; one of the two may be empty. Both files are written as the run goes on, and what
-they hold is not measured again. scripts/effect-points puts them beside the predictions.
+seconds, and peak bytes; one of the two may be empty. Both files are written during the run, and what
+they contain is not measured again. scripts/effect-points puts the values beside the predictions.
 """
 
 import argparse
@@ -33,7 +33,7 @@ FIELDS = ["question", "time_s", "memory_bytes"]
 
 
 def seconds_between_events(run, repeats=20, before=lambda: None):
-    """Of one call on an idle GPU, the host's dispatch included; the first three are left out."""
+    """Times of one call on an idle GPU, including the host's dispatch; the first three are left out."""
     times = []
     for _ in range(repeats + 3):
         before()
@@ -73,7 +73,7 @@ def calls(folder, known, _csv):
 
 
 def paper(folder, known, _csv):
-    """Kernels of milliseconds: the host's dispatch, some 10 us, is lost in them."""
+    """Measures kernels of milliseconds, in which the host's dispatch, about 10 us, does not matter."""
     path, shape = folder / "eager.jsonl", "dtype=fp16 batch=64 heads=16 seq_q=1024 head_dim=64"
 
     def random(*sizes):
@@ -129,7 +129,7 @@ def attention(_folder, known, write):
                 with torch.no_grad():
                     q, k, v = (torch.empty(1, 32, tokens, 128, dtype=torch.float16, device="cuda") for _ in range(3))
                     torch.cuda.reset_peak_memory_stats()
-                    run(q[:, :, :8], k[:, :, :8], v[:, :, :8])  # so that the workspace is there
+                    run(q[:, :, :8], k[:, :, :8], v[:, :, :8])  # creates the workspace
                     before = max(before, torch.cuda.memory_allocated() - 3 * q.numel() * 2)
                     torch.cuda.reset_peak_memory_stats()
                     run(q, k, v)

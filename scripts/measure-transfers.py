@@ -2,21 +2,21 @@
 """Measures copies and collectives of one or two GPUs and writes records that ridge reads.
 
     measure-transfers.py OUT                # OUT/host_to_device.jsonl, OUT/send.jsonl, OUT/all_reduce.jsonl ...
-    measure-transfers.py OUT --parts host   # on a machine with one GPU: copies from and to the host alone
+    measure-transfers.py OUT --parts host   # on a machine with one GPU: only copies from and to the host
 
 Messages of 1 KB to 1 GB: copies between host and GPU from pinned and pageable memory, copies from GPU to GPU by
 their copy engines, and NCCL's all-reduce, all-gather, reduce-scatter, all-to-all and send over two GPUs.
 
-Method. `launch=kernel` is what the device itself took, by the driver's activity records (torch.profiler); of a
-collective the shorter of the two GPUs' kernels, since the one that starts first waits for the other.
-`launch=stream` stands between two events around one call in an idle stream, the host's share included; a copy
-of pageable memory is asked so alone, because the host moves its bytes while the call lasts. `launch=graph` is
+Method. `launch=kernel` is the time on the device, from the driver's activity records (torch.profiler). For a
+collective it is the shorter of the two GPUs' kernels, because the one that starts first waits for the other.
+`launch=stream` is the time between two events around one call in an idle stream, including the host's share.
+Copies of pageable memory have only this time, because the host moves the bytes during the call. `launch=graph` is
 a replayed graph of many calls, divided by their number; replays are queued without a pause, so that the GPUs
-stay in step. Every copy and collective is compared with what it must leave before it is timed.
+stay in step. The result of every copy and collective is checked before it is timed.
 
-OUT/host_clock.json holds what the host's own clock says from a call to its end, per message.
+OUT/host_clock.json holds the time from a call to its end by the host's clock, per message size.
 
-Limits: one process a GPU for collectives; adding in the switch (NVLS) stays off, as NCCL_NVLS_ENABLE=0 says.
+Limits: one process per GPU for collectives; adding in the switch (NVLS) is off (NCCL_NVLS_ENABLE=0).
 """
 import argparse
 import json
@@ -64,7 +64,7 @@ def profiled():
 
 
 def filled(nbytes, device, pinned=False):
-    """Bytes without a pattern that a stopped copy could leave unnoticed."""
+    """Bytes without a pattern, so that an incomplete copy is noticed."""
     data = torch.randint(0, 255, (nbytes,), dtype=torch.uint8,
                          device="cuda:0" if device == "cpu" and nbytes > 1 << 20 else device)
     data = data.to(device)
@@ -98,7 +98,7 @@ class Copies:
         same = torch.equal(self.destination[:nbytes].cpu(), self.source[:nbytes].cpu())
         rest = nbytes == len(self.destination) or int(self.destination[nbytes]) == 0
         if not (same and rest):
-            raise RuntimeError(f"{self.operation} of {nbytes} bytes left other bytes than its source has")
+            raise RuntimeError(f"{self.operation} of {nbytes} bytes left bytes that differ from its source")
 
     @staticmethod
     def wait():
@@ -109,7 +109,7 @@ class Copies:
         return 25 if nbytes <= 1 << 24 else 5
 
     def in_stream(self, nbytes):
-        """Seconds between events around one call, and by the host's clock from the call to its end."""
+        """Seconds between events around one call, and from the call to its end by the host's clock."""
         times, host = [], []
         for _ in range(self.repeats(nbytes) + 3):
             self.wait()
@@ -124,7 +124,7 @@ class Copies:
         return times[3:], statistics.median(host[3:])
 
     def on_device(self, sizes):
-        """(size, name, seconds of each run) by activity records."""
+        """(size, name, seconds of each run) from activity records."""
         with profiled() as profile:
             for nbytes in sizes:
                 for _ in range(self.repeats(nbytes) + 1):
@@ -180,7 +180,7 @@ class Collective:
             dist.recv(self.received, 0)
 
     def check(self):
-        """What one run leaves: values are 1 on rank 0 and 2 on rank 1."""
+        """Checks the result of one run: the inputs are 1 on rank 0 and 2 on rank 1."""
         self.run()
         torch.cuda.synchronize()
         ends = {"all_reduce": lambda: (self.whole, (3.0, 3.0)), "all_gather": lambda: (self.whole, (1.0, 2.0)),
@@ -196,7 +196,7 @@ class Collective:
 
 
 def kernel_times(name, rank, sizes, meet):
-    """[collective, bytes, kernel, seconds of each call] by activity records."""
+    """[collective, bytes, kernel, seconds of each call] from activity records."""
     calls = 12
     with profiled() as profile:
         for nbytes in sizes:
@@ -215,7 +215,7 @@ def kernel_times(name, rank, sizes, meet):
 
 
 def graph_times(collective, nbytes, meet):
-    """Seconds per call of replayed graphs, queued one after the other."""
+    """Seconds per call of replayed graphs, queued one after another."""
     repeat = 20 if nbytes <= 1 << 22 else 4 if nbytes <= 1 << 27 else 1
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
@@ -280,7 +280,7 @@ def rank_main(rank, out, seconds, meet):
     save()
     print(f"rank {rank}: {time.monotonic() - started:.0f} s", flush=True)
     meet.wait()
-    os._exit(0)  # what a captured graph holds of a communicator makes an orderly end wait
+    os._exit(0)  # an orderly end would wait for the communicator that a captured graph holds
 
 
 def collective_records(out, device):
@@ -300,7 +300,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--parts", type=lambda text: text.split(","), default=["host", "peer", "collectives"])
-    parser.add_argument("--seconds", type=float, default=45.0, help="after which no further collective starts")
+    parser.add_argument("--seconds", type=float, default=45.0, help="no further collective starts after this time")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     device = KERNELS.describe_device()
@@ -312,7 +312,7 @@ def main():
         if peer and torch.cuda.device_count() > 1:
             print("peer access:", torch.cuda.can_device_access_peer(0, 1), flush=True)
         elif peer:
-            print("one GPU alone: no copies between GPUs", flush=True)
+            print("only one GPU: no copies between GPUs", flush=True)
             continue
         records, clocks[way] = Copies(way).measure(device)
         KERNELS.write_records(options.out, records)

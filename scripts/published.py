@@ -1,10 +1,10 @@
-"""Published rates of matrix products beside predictions: for `accuracy.py`, page "Published".
+"""Published rates of matrix products beside predictions: page "Published" of `accuracy.py`.
 
-    python3 scripts/published.py RIDGE            # prints the tables alone
+    python3 scripts/published.py RIDGE            # prints only the tables
 
-Facts with their sources: measure/records/published/products.csv. Limits: one card of one owner each, and descriptions
-take a few figures of cards that nobody else measured from here (their notes say so), so that this is a check of
-consistency for those and a test for the others.
+The rates and their sources are in measure/records/published/products.csv. Limits: one card of one owner each. A few descriptions
+take figures of cards that nobody else measured from here (their notes say so); for those this is a check of consistency,
+for the others a test.
 """
 import collections
 import csv
@@ -15,9 +15,9 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PRODUCTS = ROOT / "measure" / "records" / "published" / "products.csv"
-#: What "best" is the best of.
+#: The sizes of which "best" is the best.
 SIZES = (1024, 2048, 4096, 8192, 10240)
-#: From here on neither launches nor a clock that has not risen yet matter.
+#: From this size on, neither launches nor a clock that has not risen yet matter.
 LARGE = 4096
 SUMMARY = f"""| GPU | figures | mean | in band | of {LARGE} and more, and the best | mean | largest |
 |---|---:|---:|---:|---:|---:|---:|
@@ -28,7 +28,7 @@ HEAD = """| GPU | type | m = n = k | published TFLOP/s | predicted | error of th
 
 
 class Figure:
-    """One published rate and what ridge says of it; `large` where it is no small product's."""
+    """One published rate and ridge's prediction; `large` unless the product is small."""
 
     def __init__(self, row, answers):
         fastest = min(answers, key=lambda answer: float(answer["time_us"]) / work(answer))

@@ -1,4 +1,4 @@
-"""Scripts of this folder as modules, for those whose names no import statement can say.
+"""Loads scripts of this folder whose names are not valid in an import statement as modules.
 
     from siblings import sibling
     MODELS = sibling("torch-models.py")

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Measures what a host takes to dispatch PyTorch: by kind of call, in CUDA graphs, compiled.
+"""Measures how long a host takes to dispatch PyTorch: by kind of call, in CUDA graphs, compiled.
 
     scripts/torch-host.py --csv out.csv [--seconds 60] [--parts kinds,graph,compiled]
 
-kinds: microseconds for a call on tiny tensors, without and with gradients (`forward`, and `backward`
-for a node of the tape), for views, elementwise operators, products, attention, modules, and AdamW for a
+kinds: microseconds per call on tiny tensors, without and with gradients (`forward`, and `backward` per
+node of the tape), for views, elementwise operators, products, attention, modules, and AdamW per
 tensor. graph: a prefill of few tokens, eager and replayed as a CUDA graph. compiled: torch.compile of
-shallow models, prefill and training step, as it is and with mode "reduce-overhead" (CUDA graphs).
+shallow models, prefill and training step, with the default mode and mode "reduce-overhead" (CUDA graphs).
 
-A row holds kind, name, count (calls, or kernels of the step), us (for a call; of a step: wall),
-dispatch_us (the part of wall before the step returned), gpu_us (sum of its kernels), probe_us (a
-small kernel's launch at that time, scripts/torch-models.py).
-Method: medians of ten; no more than 200 calls between synchronisations, so that the queue of the
+A row holds kind, name, count (calls, or kernels of the step), us (per call; for a step: wall),
+dispatch_us (the part of wall before the step returned), gpu_us (sum of its kernels), probe_us (the
+launch time of a small kernel at that moment, see scripts/torch-models.py).
+Method: medians of ten; at most 200 calls between synchronisations, so that the queue of the
 driver never fills.
 """
 
@@ -45,12 +45,12 @@ class Plain(torch.nn.Module):
 
 
 def kinds():
-    """Calls by name, each a function of x that requires gradients or not."""
+    """Calls by name; each is a function of x, which may require gradients."""
     def tensor(*shape):
         return torch.randn(*shape, device="cuda", dtype=torch.bfloat16)
 
     x, y, weight, norm = tensor(1, 8, 64), tensor(1, 8, 64), tensor(64, 64), tensor(64)
-    heads = tensor(1, 1, 8, 64)  # of which a fused kernel takes the attention
+    heads = tensor(1, 1, 8, 64)  # whose attention is a fused kernel
     ids = torch.zeros(1, 8, dtype=torch.long, device="cuda")
     table = tensor(100, 64)
     linear = torch.nn.Linear(64, 64, bias=False, device="cuda", dtype=torch.bfloat16)
@@ -123,7 +123,7 @@ def measure_kinds(write):
 
 
 def kernels_of(call):
-    """Kernels of one call and the sum of their times."""
+    """The number of kernels of one call and the sum of their times."""
     activities = [torch.profiler.ProfilerActivity.CUDA, torch.profiler.ProfilerActivity.CPU]
     with torch.profiler.profile(activities=activities) as run:
         call()

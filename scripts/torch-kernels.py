@@ -3,21 +3,21 @@
 
     torch-kernels.py OUT --seeds 21,22 --seconds 120
 
-The cases are those of `torch_plan.py` and `torch_streams.py`, which lie beside this script. One folder of records per seed
-(OUT/seed-21/softmax.jsonl ...), to be judged by `ridge validate` and fitted by `ridge fit torch --records`.
-Shapes are drawn log-uniformly, small and odd ones among them;
-a seed gives the same ones everywhere, in an order of its own, so that a run that ends early has
-seen every class. What the folder holds already is not measured again, so a second run goes on where
-the first stopped. `ridge calibrate --full` runs this script.
+`torch_plan.py` and `torch_streams.py`, beside this script, define the cases. Each seed has one folder of records
+(OUT/seed-21/softmax.jsonl ...), which `ridge validate` judges and `ridge fit torch --records` fits.
+Shapes are drawn log-uniformly, including small and odd ones. A seed gives the same shapes everywhere, in
+an order of its own, so that a run that ends early has measured every class. What the folder already holds is
+not measured again, so a second run continues where the first stopped. `ridge calibrate --full` runs this
+script.
 
-Method. The time of an operation is the sum of its kernels' own durations by CUPTI activity records
-(torch.profiler), so neither dispatch nor gaps are in it. Each sample stands between two marker
+Method. The time of an operation is the sum of its kernels' durations from CUPTI activity records
+(torch.profiler), without dispatch and gaps. Each sample stands between two marker
 kernels. L2: `cold` after reading 256 MB, `dirty` after writing 256 MB, `warm` right after the same
-operation. Names, grids, threads, registers and shared memory of the kernels go into the record.
-What torch.compile makes is compiled beforehand by several processes, so that the GPU is not held
-for it.
+operation. The record keeps names, grids, threads, registers and shared memory of the kernels.
+Several processes compile the kernels of torch.compile beforehand, so that compiling does not occupy
+the GPU.
 
-Limits: results are not compared with a reference; PyTorch's are its own business.
+Limits: results are not compared with a reference.
 """
 import argparse
 import contextlib
@@ -72,7 +72,7 @@ class Watch:
         return found or []
 
     def run_once(self, cases, repeats):
-        """None where the trace lacks kernels; a case that fails is left out and named."""
+        """Samples of one profile, None if the trace lacks kernels; a failing case is printed and left out."""
         for _ in range(20):
             torch.mm(self.a, self.a)
         torch.cuda.synchronize()
@@ -193,7 +193,7 @@ def write_records(folder, records):
 
 
 def recorded(folder):
-    """(op, implementation, l2) of what the folder holds already."""
+    """(op, implementation, l2) of the records that the folder already holds."""
     found = set()
     for path in sorted(folder.glob("*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -265,7 +265,7 @@ def main():
                         help="only these: " + ", ".join(each.__name__ for each in
                                                         [*CLASSES, *NAMED, rare_products,
                                                          float_products]))
-    parser.add_argument("--batch", type=int, default=40, help="cases under one profile")
+    parser.add_argument("--batch", type=int, default=40, help="cases per profile")
     parser.add_argument("--repeats", type=int, default=4)
     parser.add_argument("--cold", action="store_true", help="with a cold L2 only")
     parser.add_argument("--workers", type=int, default=12, help="processes that compile")

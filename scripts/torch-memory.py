@@ -6,14 +6,14 @@
 
 `draw` takes shapes at random (batch and heads 1 to 64, groups, lengths 1 to 131072, head_dim 64 to
 256, three types, both layouts, causal, dropout, masks) and writes one CSV row for each: the bytes
-of the inputs, the peak of inference, peak and rest of the training forward, peak and rest of the
-backward pass, all as differences of torch.cuda.memory_allocated to the level just before the call,
+of the inputs, the peak of inference, peak and remaining bytes of the training forward pass and of the
+backward pass, all as differences of torch.cuda.memory_allocated from the level just before the call,
 and the memory reserved at each of these. A shape that a backend refuses is a row with PyTorch's
 reason. With --events, every allocation and release goes to a second file, one JSON line per shape.
-`device` writes what the driver leaves of the memory: total, free with a context, largest tensor.
+`device` writes how much memory the driver leaves: total, free with a context, largest tensor.
 
-Method: q, k, v and the mask are made in this order; torch.cuda.empty_cache() and a reset of the
-peak come before each of the three calls. grad_out is made after the forward pass with the strides
+Method: q, k, v and the mask are made in this order. torch.cuda.empty_cache() and a reset of the
+peak precede each of the three calls. grad_out is made after the forward pass with the strides
 of out. cuBLAS workspaces (one for each thread that multiplies) are made beforehand.
 Limits: shapes are drawn up to --gib of memory and --tflop of work, so that several backends can be
 measured side by side on one GPU.
@@ -92,7 +92,7 @@ def draw_shape(rng, backend, groups):
 
 
 def most_bytes(shape, backend):
-    """A generous bound on what the shape needs, to leave out what cannot be held."""
+    """A generous bound on the bytes that the shape needs, to leave out shapes that do not fit."""
     element = 4 if shape["type"] == "fp32" else 2
     queries = shape["batch"] * shape["heads"] * shape["seq_q"] * shape["head_dim"]
     keys = shape["batch"] * shape["heads"] * shape["seq_kv"] * shape["head_dim"]
@@ -288,7 +288,7 @@ def draw(options):
 
 
 def warm_up():
-    """Library handles and their workspaces, on this thread and on autograd's."""
+    """Creates library handles and their workspaces, on this thread and on autograd's."""
     for kind in TYPES.values():
         a = torch.randn(2, 64, 64, dtype=kind, device="cuda", requires_grad=True)
         torch.bmm(a, a).sum().backward()
@@ -337,7 +337,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=90)
     parser.add_argument("--gib", type=float, default=24)
     parser.add_argument("--tflop", type=float, default=8)
-    parser.add_argument("--seq-q", type=int, help="all shapes with this many queries")
+    parser.add_argument("--seq-q", type=int, help="give all shapes this many queries")
     parser.add_argument("--groups", type=float, default=0.35, help="share of shapes with grouped heads")
     parser.add_argument("--csv", required=True)
     parser.add_argument("--events", help="file for allocations and releases, JSON lines")

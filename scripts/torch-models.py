@@ -8,19 +8,19 @@ Each model is built from its preset in programs/presets (no download), in bf16, 
 prefill of a prompt (use_cache, logits of the last token), one decode step with a DynamicCache of
 `seq` tokens, and a training step (model(ids, labels=ids).loss, backward, AdamW as torch.optim makes
 it, gradients dropped before). A row holds what `ridge model` predicts: kernels (CUDA kernels, not
-memsets or copies), the sum of their times, wall time of the step without the profiler, and bytes:
-weights, cache, allocated before the step, its peak (and as it was asked for, before the allocator
-rounded), reserved. --drawn measures the steps that scripts/draw-models.py drew.
+memsets or copies), the sum of their times, wall time of the step without the profiler, and bytes of
+weights, cache, allocated before the step, its peak (also the requested peak, before the allocator
+rounds), and reserved. --drawn measures the steps that scripts/draw-models.py drew.
 
-Method: three warm steps; wall is the median of up to 10 steps between synchronisations, dispatch what
-of it passed before the step returned, and probe what the host took for one small kernel between
-these steps (hosts that are virtual machines change within seconds); a decode
-step is repeated from the same cache, new_length_wall_us is one whose length is new; memory is
-torch.cuda.memory_stats of one step, with the peak reset before; kernels and their time come from
+Method: three warm-up steps. wall is the median of up to 10 steps between synchronisations, dispatch the
+part of it before the step returned, and probe the host's time for one small kernel between
+these steps (hosts that are virtual machines change within seconds). A decode
+step is repeated from the same cache; new_length_wall_us is a step with a new length. Memory comes from
+torch.cuda.memory_stats of one step, with the peak reset before. Kernels and their time come from
 the profiler (CUPTI activities) of one more step. --operators also keeps every distinct kernel of a
 step with its operator's shapes, count and time.
-Limits: a step that does not fit is a row with the reason; models are drawn until the seconds are
-used up, so list those that matter first.
+Limits: a step that does not fit is a row with the reason. Steps are measured until the seconds are
+used up, so list the most important models first.
 """
 
 import argparse
@@ -36,7 +36,7 @@ import torch
 import transformers
 from transformers import AutoConfig, AutoModelForCausalLM, DynamicCache
 
-# (phase, batch, seq) of each model; `judge` marks rows that no constant may be chosen by.
+# (phase, batch, seq) of each model; `judge` marks rows that must not be used to choose constants.
 STEPS = {
     "llama-3.2-1b": [("prefill", 2, 1024), ("prefill", 1, 4096), ("prefill", 8, 2048),
                  ("decode", 1, 1024), ("decode", 16, 2048), ("decode", 64, 4096),
@@ -65,10 +65,10 @@ FIELDS = ["model", "layers", "window", "phase", "batch", "seq", "dtype", "optimi
           "weights_bytes", "kv_cache_bytes", "allocated_before", "peak_extra_bytes",
           "requested_extra_bytes", "reserved_bytes", "kernels", "time_us", "wall_us", "least_wall_us", "dispatch_us", "probe_us",
           "new_length_wall_us", "memsets", "copies", "reason"]
-# Short steps that wait for their host: how long that takes is what they are measured for.
+# Short steps that wait for their host, to measure the time of the host.
 HOST = [("prefill", 1, 64), ("decode", 1, 256), ("train", 1, 64)]
 HOST_MODELS = ["gpt2", "llama-3.2-1b", "qwen3-0.6b", "gemma-3-270m", "pythia-160m", "phi-1.5"]
-# What the profiler writes beside kernels, on the GPU's track.
+# Events other than kernels that the profiler writes on the GPU's track.
 ANNOTATIONS = ("Optimizer.", "nccl:", "record_param", "FSDP::", "Torch-Compiled", "CompiledFunction", "##")
 PRESETS = pathlib.Path(__file__).resolve().parent.parent / "programs" / "presets"
 
@@ -86,7 +86,7 @@ class Stepper:
         self.held = []
 
     def fill(self):
-        """A cache of `seq` random tokens, as prefill leaves it."""
+        """Fills a cache with `seq` random tokens, as prefill leaves it."""
         cache = DynamicCache(config=self.model.config)
         with torch.no_grad():
             prompt = torch.randint(0, self.vocabulary, (self.batch, self.seq), device="cuda")
@@ -114,14 +114,14 @@ class Stepper:
             return self.model(self.ids, use_cache=True, logits_to_keep=1)
 
     def hold(self):
-        """From here every decode step starts from the cache as it is now: a step of a new length
-        makes cuDNN plan its kernel anew, which takes longer than all dispatch."""
+        """Makes every later decode step start from the cache as it is now. With a new length, cuDNN
+        plans its kernel again, which takes longer than all dispatch."""
         if self.cache is not None:
             self.held = [(layer, layer.keys, layer.values, getattr(layer, "cumulative_length", None))
                          for layer in self.cache.layers]
 
     def after(self):
-        """Back to the state before the step."""
+        """Restores the state before the step."""
         if self.phase == "train":
             self.optimizer.zero_grad(set_to_none=True)
         for layer, keys, values, length in self.held:
@@ -131,9 +131,9 @@ class Stepper:
 
 
 def timed(step, after=lambda: None, ready=torch.cuda.synchronize, repeats=10, seconds=0.5):
-    """Microseconds of some steps, each from `ready`: until the GPU has finished, and until the call returned.
+    """Microseconds of several steps, from `ready` until the GPU has finished and until the call returned.
 
-    At least three; no more than `repeats`, nor for longer than `seconds`. `after` is not timed.
+    Runs at least three steps, at most `repeats`, and no longer than `seconds`. `after` is not timed.
     """
     walls, sent = [], []
     began = time.perf_counter()
@@ -150,7 +150,7 @@ def timed(step, after=lambda: None, ready=torch.cuda.synchronize, repeats=10, se
 
 
 def device_work(run):
-    """(name, microseconds) of what a profiled run did on the GPU, without annotations."""
+    """(name, microseconds) of the GPU work of a profiled run, without annotations."""
     for event in run.profiler.kineto_results.events():
         name = event.name()
         if event.device_type() != torch.autograd.DeviceType.CUDA or event.duration_ns() <= 0:
@@ -160,7 +160,7 @@ def device_work(run):
 
 
 def probe(times=10):
-    """Microseconds that the host takes now for one small kernel: median of some times a hundred."""
+    """Microseconds that the host takes now for one small kernel: the median of `times` runs of a hundred."""
     x = torch.zeros(1, device="cuda")
     taken = []
     for _ in range(times):
@@ -190,7 +190,7 @@ def cache_bytes(cache):
 
 
 def profile(stepper, operators_file, label):
-    """Kernels of one step: how many and how long; and per operator, shapes and kernel."""
+    """Number and time of the kernels of one step; also, by operator, its shapes and kernel."""
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA,
                                             torch.profiler.ProfilerActivity.CPU],
                                 record_shapes=operators_file is not None) as run:
@@ -273,8 +273,8 @@ def measure(stepper, operators_file, label, repeats):
     return row
 
 
-# Twelve layers are what a short run can build; a window of 2047 is no window for these lengths but
-# costs its masks.
+# A short run can build twelve layers. A window of 2047 has no effect on these lengths but still costs
+# its masks.
 CHANGES = {"deepseek-v2-lite": {"num_hidden_layers": 12}, "phi-3-mini-4k": {"sliding_window": None}}
 
 
@@ -292,7 +292,7 @@ def build(name, train, folder=PRESETS):
 
 
 def recorded_changes(name):
-    """What differs from the preset, as the columns of a row."""
+    """The differences from the preset, as the columns of a row."""
     changes = CHANGES.get(name, {})
     return {"layers": changes.get("num_hidden_layers", ""),
             "window": 0 if "sliding_window" in changes else ""}
@@ -309,7 +309,7 @@ def cpu_name():
 
 
 def drawn_steps(folder):
-    """Steps of each model that was drawn."""
+    """The steps of each drawn model."""
     steps = {}
     with open(folder / "steps.csv", encoding="utf-8") as file:
         for row in csv.DictReader(file):
@@ -322,7 +322,7 @@ def main():
     parser.add_argument("--csv", required=True)
     parser.add_argument("--models", help="names, separated by commas")
     parser.add_argument("--drawn", type=pathlib.Path, help="folder of scripts/draw-models.py")
-    parser.add_argument("--fitted", action="store_true", help="constants may be chosen by what was drawn")
+    parser.add_argument("--fitted", action="store_true", help="constants may be chosen from the drawn models")
     parser.add_argument("--host", action="store_true", help="short steps, for the time of the host")
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--operators")
@@ -332,7 +332,7 @@ def main():
     planned = drawn_steps(args.drawn) if args.drawn else STEPS
     if args.host:
         planned = {name: HOST for name in HOST_MODELS}
-    # Random weights: the values do not matter, so they are not drawn.
+    # The values of weights do not matter, so they are not drawn.
     torch.nn.init.normal_ = lambda tensor, *a, **k: tensor
     began = time.perf_counter()
     operators_file = open(args.operators, "w", encoding="utf-8") if args.operators else None

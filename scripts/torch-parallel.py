@@ -3,16 +3,16 @@
 
     torchrun --standalone --nproc-per-node 2 scripts/torch-parallel.py --csv out.csv --seconds 60
 
-Training in data parallel (each GPU its own batch) with DistributedDataParallel, with its states
+Training is data parallel (each GPU has its own batch): with DistributedDataParallel, with states
 spread by ZeroRedundancyOptimizer (ZeRO-1), and with FSDP2's fully_shard over each layer, which
-gathers weights once a step (`reshard_after_forward=False`, ZeRO-2) or in either pass (ZeRO-3);
-prefill and decode steps with heads and inner widths shared out by DTensor (tensor parallel).
-Models as in torch-models.py: presets with random weights, bf16, eager, SDPA. A row holds rank 0's
-wall time (median of up to 8 steps, between barriers), the sum of its kernels without NCCL's, NCCL's,
-and bytes: allocated before the step, the step's peak.
+gathers weights once per step (`reshard_after_forward=False`, ZeRO-2) or in each pass (ZeRO-3).
+In prefill and decode steps, DTensor shards heads and inner widths (tensor parallel).
+Models are those of torch-models.py: presets with random weights, bf16, eager, SDPA. A row holds rank 0's
+wall time (median of up to 8 steps, between barriers), the sum of its kernels' times without NCCL's, the sum of
+NCCL's, and bytes: allocated before the step, and the step's peak.
 
-Limits: one process a GPU, NCCL as installed; embedding and head are not shared out in tensor
-parallel steps, as they are in `ridge model --tp`.
+Limits: one process per GPU, NCCL as installed. Tensor parallel steps do not shard embedding and
+head, but `ridge model --tp` does.
 """
 
 import argparse
@@ -33,7 +33,7 @@ from torch.nn.parallel import DistributedDataParallel
 from siblings import sibling
 
 MODELS = sibling("torch-models.py")
-# (model, how, phase, batch of a GPU, seq)
+# (model, how, phase, batch per GPU, seq)
 STEPS = [
     ("llama-3.2-1b", "single", "train", 2, 1024),
     ("llama-3.2-1b", "ddp", "train", 2, 1024),
@@ -53,7 +53,7 @@ FIELDS = ["model", "how", "gpus", "phase", "batch", "seq", "parameters", "alloca
 
 
 def shared_out(model, mesh):
-    """Llama's heads and inner widths over the GPUs of the mesh."""
+    """Shards Llama's heads and inner widths over the GPUs of the mesh."""
     plan = {}
     for name in ("q_proj", "k_proj", "v_proj"):
         plan[f"self_attn.{name}"] = ColwiseParallel()
@@ -85,7 +85,7 @@ def spread(model, how, mesh):
 
 
 def times_of(stepper):
-    """Kernels and their time, NCCL's apart."""
+    """Number and time of kernels, with NCCL's kernels apart."""
     activities = [torch.profiler.ProfilerActivity.CUDA, torch.profiler.ProfilerActivity.CPU]
     with torch.profiler.profile(activities=activities) as run:
         stepper.step()
@@ -94,7 +94,7 @@ def times_of(stepper):
     found = {"kernels": 0, "time_us": 0.0, "nccl_kernels": 0, "nccl_us": 0.0}
     for name, microseconds in MODELS.device_work(run):
         if name.startswith(("Memset", "Memcpy")) or "::" in name and "(" not in name and "<" not in name:
-            continue  # the last are annotations
+            continue  # annotations
         if name.startswith("ncclDevKernel"):
             found["nccl_kernels"] += 1
             found["nccl_us"] += microseconds
@@ -105,7 +105,7 @@ def times_of(stepper):
 
 
 def at_a_barrier():
-    """Until all GPUs are here, with nothing left to do."""
+    """Waits until all GPUs are here, with no work left."""
     torch.cuda.synchronize()
     dist.barrier()
     torch.cuda.synchronize()

@@ -7,13 +7,13 @@ FOLDERS = (("H200", "measure/records/h200-sxm-torch-judge"), ("H100", "measure/r
 SUMMARY = """
 ## Judged blind: PyTorch 2.11 on an H200 and an H100
 
-Shapes of a seed that no fit has seen, cold, warm and dirty L2 ([all classes](accuracy/torch.md)).
+Shapes of seeds that no fit has seen, with a cold, warm or dirty L2 ([all classes](accuracy/torch.md)).
 
 | kernels | GPU | records | mean | p90 | in band |
 |---|---|---:|---:|---:|---:|
 """
-HEAD = """`scripts/torch-kernels.py` draws shapes log-uniformly, small and odd ones among them, and times the kernels by CUPTI activity with a cold, warm or dirty L2. Fits saw
-`measure/records/h200-sxm-torch` (seeds 21, 23 to 27, 61 to 64, 71 to 74, 81, 82 and 93 to 98, of products 51 to 57, 59, 83, 84 and 86) and `h100-sxm-torch` (31, 34 to 36, 66, 75, 76, 77, 91 and 92, of products 61 to 65, 67, 69 and, in fp32, 68); these tables are seeds 28, 43, 45, 47, 49 and 50 and seeds 42, 44, 46 and 48, each judged first once the constants of its day were fixed.
+HEAD = """`scripts/torch-kernels.py` draws shapes log-uniformly, including small and odd ones, and times the kernels by CUPTI activity with a cold, warm or dirty L2. The fits saw
+`measure/records/h200-sxm-torch` (seeds 21, 23 to 27, 61 to 64, 71 to 74, 81, 82 and 93 to 98; for products, 51 to 57, 59, 83, 84 and 86) and `h100-sxm-torch` (31, 34 to 36, 66, 75, 76, 77, 91 and 92; for products, 61 to 65, 67, 69 and, in fp32, 68). These tables are for seeds 28, 43, 45, 47, 49 and 50 on the H200 and 42, 44, 46 and 48 on the H100. Each seed first judged after the constants of its day were fixed.
 
 | GPU | operation | implementation | records | mean % | median % | p90 % | bias % | in band % |
 |---|---|---|---:|---:|---:|---:|---:|---:|
@@ -37,7 +37,7 @@ def row_of(gpu, operation, implementation, rows):
 
 
 def name_of(row):
-    """The operation; of a product its type as well, since each runs kernels of its own."""
+    """The operation; for a product also its type, since each type runs its own kernels."""
     fields = dict(word.split("=", 1) for word in row["op"].split() if "=" in word)
     if row["operation"] == "matmul":
         return f"matmul {fields['dtype']} {fields['l2']}"
@@ -60,13 +60,13 @@ def share_inside(rows):
 
 
 def outside_line(groups):
-    """The classes whose bands hold too few of their records or too many."""
+    """Names the classes whose bands hold too few or too many of their records."""
     least, most, enough = 72.0, 90.0, 40
     names = [f"{operation} {implementation} on an {gpu} {share_inside(rows):.0f} % of {len(rows)}"
              for (gpu, operation, implementation), rows in sorted(groups.items())
              if len(rows) >= enough and not least <= share_inside(rows) <= most]
     return (f"\nOf the {sum(len(rows) >= enough for rows in groups.values())} classes of {enough} records or more, "
-            f"{len(names)} have fewer than {least:.0f} or more than {most:.0f} % in band: {'; '.join(names) or 'none'}.\n")
+            f"{len(names)} have less than {least:.0f} or more than {most:.0f} % in band: {'; '.join(names) or 'none'}.\n")
 
 
 def summary_line(family, gpu, rows):

@@ -1,14 +1,14 @@
-"""The cases that `torch-kernels.py` measures: what a seed draws, and the calls that PyTorch gets for it.
+"""The cases that `torch-kernels.py` measures: what a seed draws, and the PyTorch calls for it.
 
     from torch_plan import cases_of
     for case in cases_of(21, []):             # every class; or the names of some
         case.op, case.implementation, case.states   # "softmax dtype=bf16 rows=64 cols=1000", "torch", ("cold", "warm")
         run = case.make()                     # makes the tensors; run() is the call
 
-Method. A class of cases is a function that draws `count` of them; each class of a seed has a generator of its own, so
-that more cases of one leave the others as they are. Shapes are drawn log-uniformly, small and odd ones among them.
+Method. A class of cases is a function that draws `count` cases. Each class of a seed has its own generator, so
+that more cases of one class do not change the others. Shapes are drawn log-uniformly, including small and odd ones.
 
-Limits: a class that is added to `CLASSES` goes to its end, or the seeds of those behind it would change.
+Limits: add a new class at the end of `CLASSES`, or the seeds of the classes after it change.
 """
 import random
 
@@ -81,7 +81,7 @@ PRODUCT_TYPES = ("bf16",) * 6 + tuple(dtype for dtype in ("fp16", "fp32", "tf32"
 
 
 def product_case(shape, states):
-    """The case of what `product` takes."""
+    """The case for the arguments that `product` takes."""
     dtype, m, n, k, column, bias, batch = shape
     text = f"matmul dtype={dtype}" + (f" batch={batch}" if batch > 1 else "") + \
         f" m={m} n={n} k={k}" + (" out_dtype=int32" if dtype == "int8" else "") + \
@@ -90,7 +90,7 @@ def product_case(shape, states):
 
 
 def rare_products(draw, count):
-    """More products of fp32 and tf32, and of 16 bits with odd rows; only where asked for by name."""
+    """More products of fp32 and tf32, and of 16 bits with odd rows; only if asked for by name."""
     def is_rare(case):
         fields = dict(word.split("=", 1) for word in case.op.split()[1:])
         size = SIZES[fields["dtype"]]
@@ -100,7 +100,7 @@ def rare_products(draw, count):
 
 
 def few_odd_products(draw, count):
-    """16-bit products of up to 16 rows with odd n or k; only where asked for by name."""
+    """16-bit products of up to 16 rows with odd n or k; only if asked for by name."""
     for _ in range(count):
         dtype = draw.pick(["bf16", "bf16", "fp16"])
         m = 1 if draw.chance(0.25) else draw.random.randint(2, 16)
@@ -116,14 +116,14 @@ def few_odd_products(draw, count):
 
 
 def warm_products(draw, count):
-    """Products of bf16, and some of int8, cold and warm; only where asked for by name."""
+    """Products of bf16, and some of int8, cold and warm; only if asked for by name."""
     for case in products(draw, count, ("bf16",) * 4 + ("int8",)):
         case.states = ("cold", "warm")
         yield case
 
 
 def epilogue_function(epilogue, batch):
-    """What torch.compile is given; the weights stand as the product takes them."""
+    """The function for torch.compile; the weights have the layout that the product takes."""
     if batch > 1:
         return torch.bmm
     if epilogue == "none":
@@ -150,7 +150,7 @@ def compiled_product(dtype, m, n, k, column, epilogue, batch):
 
 
 def compiled_products(draw, count):
-    """Products by torch.compile, and beside them the same by eager PyTorch; only where asked for by name."""
+    """Products by torch.compile, and the same products by eager PyTorch; only if asked for by name."""
     for _ in range(count):
         dtype = draw.pick(("bf16",) * 5 + ("fp16", "fp32", "tf32"))
         m, n, k = product_shape(draw, dtype, draw.pick(["plain", "plain", "decode", "small", "odd"]))
@@ -171,7 +171,7 @@ def compiled_products(draw, count):
 
 
 def float_products(draw, count):
-    """Products of fp32 and tf32 alone; only where asked for by name."""
+    """Only products of fp32 and tf32; only if asked for by name."""
     return products(draw, count, ("fp32",) * 3 + ("tf32",) * 2)
 
 
@@ -244,7 +244,7 @@ def attentions(draw, count):
 
 
 def gradients(draw, count):
-    """More backward passes of the efficient and the flash backend; only where asked for by name."""
+    """More backward passes of the efficient and the flash backend; only if asked for by name."""
     names = ("torch-efficient", "torch-flash")
     found = [case for case in attentions(draw, 40 * count)
              if "backward" in case.op and case.implementation in names]
@@ -254,7 +254,7 @@ def gradients(draw, count):
 
 
 def dropouts(draw, count):
-    """Attention with dropout on its scores, as in training; only where asked for by name."""
+    """Attention with dropout on its scores, as in training; only if asked for by name."""
     from torch.nn.attention import SDPBackend, sdpa_kernel
     backends = {"torch-flash": SDPBackend.FLASH_ATTENTION, "torch-efficient": SDPBackend.EFFICIENT_ATTENTION,
                 "torch-cudnn": SDPBackend.CUDNN_ATTENTION}
@@ -283,11 +283,11 @@ CLASSES = {pointwise: 150, casts: 30, masks: 36, copies: 40, transposes: 55, cat
            products: 260, attentions: 170, views: 40}
 COMPILING = {"compiled", "compiled_rows", "compiled_products"}
 NAMED = {gradients: 150, embeddings: 60, dropouts: 60, lessons: 0, compiled_rows: 80,
-         row_gradients: 60, few_odd_products: 800, warm_products: 600, compiled_products: 170}  # only where asked for by name
+         row_gradients: 60, few_odd_products: 800, warm_products: 600, compiled_products: 170}  # only if asked for by name
 
 
 def cases_of(seed, names):
-    """All cases of a seed in the order in which they are measured."""
+    """All cases of a seed, in the order of measurement."""
     cases = []
     for number, (draws, count) in enumerate(CLASSES.items()):
         if not names or draws.__name__ in names:

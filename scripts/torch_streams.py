@@ -1,12 +1,12 @@
-"""What a case of `torch-kernels.py` is, and the cases that stream their data: elementwise operations, copies,
-reductions, operations along rows, optimizers, and what torch.compile makes of them.
+"""Defines a case of `torch-kernels.py`, and the cases that stream their data: elementwise operations, copies,
+reductions, operations along rows, optimizers, and the same compiled by torch.compile.
 
     from torch_streams import Draw, pointwise
     for case in pointwise(Draw(21000), 150):
         case.op, case.implementation, case.states   # "elementwise dtype=bf16 elements=65536 expr=exp(x)", "torch", ("cold",)
         run = case.make()                            # makes the tensors; run() is the call
 
-Method and limits: those of `torch_plan.py`, which says how many cases of a class a seed has.
+Method and limits: those of `torch_plan.py`, which sets how many cases of a class a seed has.
 """
 import math
 import random
@@ -39,7 +39,7 @@ COMPILED = {"gelu(x + bias)": None, "silu(x) * y": None, "x * y + z * w": None, 
 
 
 class Case:
-    """One operation with its implementation: `make` gives the function that runs it."""
+    """One operation with its implementation: `make` returns the function that runs it."""
 
     def __init__(self, op, implementation, make, states=("cold",)):
         self.op, self.implementation, self.make, self.states = op, implementation, make, states
@@ -203,7 +203,7 @@ def cats(draw, count):
 
 
 def views(draw, count):
-    """Heads of attention that lie token by token, joined: rotary halves, prompts' keys, a cache and new keys."""
+    """Joins attention heads that are stored token by token: rotary halves, prompts' keys, a cache and new keys."""
     for number in range(count):
         dtype, batch, heads = draw.dtype(), draw.size(1, 32), draw.size(2, 64)
         tokens, run = draw.size(16, 4096), draw.pick([16, 32, 64, 80, 128])
@@ -359,17 +359,17 @@ def compiled(draw, count):
 
 
 def compiled_rows(draw, count):
-    """Of what torch.compile makes the operations along rows; only where asked for by name."""
+    """Operations along rows, compiled by torch.compile; only if asked for by name."""
     return [case for case in compiled(draw, 3 * count) if not case.op.startswith("elementwise")][:count]
 
 
 def row_gradients(draw, count):
-    """More gradients of operations along rows; only where asked for by name."""
+    """More gradients of operations along rows; only if asked for by name."""
     return [case for case in row_operations(draw, 8 * count) if "backward" in case.op][:count]
 
 
 def embeddings(draw, count):
-    """Gradients of embedding tables: tokens drawn evenly or as unevenly as words are; only by name."""
+    """Gradients of embedding tables: tokens drawn evenly, or as unevenly as words; only if asked for by name."""
     for _ in range(count):
         dtype, tokens, cols = draw.dtype(), draw.size(16, 1 << 17), draw.edge(32, 8192)
         table, uneven = draw.size(100, 260000), draw.chance(0.5)
@@ -398,7 +398,7 @@ LESSONS = {"sin(x)^2 + cos(x)^2": ("x", lambda x: torch.sin(x)**2 + torch.cos(x)
 
 
 def lessons(draw, count):
-    """What `ridge effect` asks of PyTorch: no shape is drawn. Runs only where it is named."""
+    """The operations that `ridge effect` needs from PyTorch; no shape is drawn. Only if asked for by name."""
     rows, cols = 16384, 4096
     for how in ("torch", "compiled"):
         def prepared(function, how=how):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Names of anonymous namespaces are unique in a room.
+"""Checks that names in anonymous namespaces are unique in a room.
 
 A unity build (presets asan and tidy) compiles the files of a room as one, so two of them cannot each have a constant
-`warp` or a function `percent(double)` of their own: what is the same is written once in a header of the room, what is
-not gets a name that says the difference. Functions may share a name where their parameters differ in type.
+`warp` or their own function `percent(double)`. What is the same is written once, in a header of the room; what
+differs gets a name that tells the difference. Functions may share a name if their parameters differ in type.
 
-Usage: scripts/unique-names.py [ROOT]        Exit code 1 with a line for each name that stands twice.
+Usage: scripts/unique-names.py [ROOT]        Exit code 1, with a line for each name that occurs twice.
 """
 
 import collections
@@ -24,7 +24,7 @@ CONSTANT = re.compile(r"^(?:constexpr|const|inline|static|thread_local)\b[^=({]*
 
 
 def types_of(parameters):
-    """The parameters without their names and defaults, up to the closing bracket where it stands on the line."""
+    """The parameters without their names and defaults, up to the closing bracket if it is on the line."""
     parameters = re.sub(r"\)[^)]*$", "", parameters)
     kept = []
     for each in re.split(r",(?![^<]*>)", parameters):
@@ -34,7 +34,7 @@ def types_of(parameters):
 
 
 def declarations(text):
-    """Name, signature and line of what stands in a file's anonymous namespaces."""
+    """Name, signature and line of each declaration in a file's anonymous namespaces."""
     inside = False
     lines = text.splitlines()
     for number, line in enumerate(lines, 1):
@@ -80,7 +80,7 @@ def main():
                 files[signature].add(place)
             apart = {place.split(":")[0] for _, place in places}
             functions = all(signature.startswith("(") for signature in files)
-            same = len(files) == 1 and next(iter(files)).startswith("=")  # the same alias twice is none too many
+            same = len(files) == 1 and next(iter(files)).startswith("=")  # the same alias twice is allowed
             twice = any(len({place.split(":")[0] for place in found}) > 1 for found in files.values())
             if len(apart) > 1 and not same and (twice or not functions):
                 print(f"{word}: " + ", ".join(place for _, place in places))

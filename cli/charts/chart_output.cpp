@@ -10,7 +10,8 @@
 namespace ridge::cli {
 
 void add_chart_options(CommandLine& line, ChartOutput& output) {
-    line.option("-o,--output", output.file, "file: .svg, .html, .png or .pdf (else terminal)")
+    line.option("-o,--output", output.file,
+                "file: .svg, .html, .png or .pdf (default: the terminal)")
         .value("FILE");
     line.option("--height", output.rows, "height of the drawing in the terminal")
         .value("LINES")

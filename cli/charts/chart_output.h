@@ -1,4 +1,4 @@
-// Where a chart goes: a file by -o, or the terminal.
+// Writes a chart to the file of -o, or to the terminal.
 #pragma once
 
 #include <span>
@@ -20,11 +20,11 @@ struct ChartOutput {
 /// Adds -o, --height and --ascii.
 void add_chart_options(CommandLine& line, ChartOutput& output);
 
-/// InputError where the file has an unknown ending or cannot be written: before long work.
+/// InputError if the file has an unknown ending or cannot be written. Called before long work.
 void require_place(const ChartOutput& output);
 
-/// Writes the file (and says so on `err`), or draws on `out`. InputError when it cannot be written.
-/// Several charts stand one below another, many in columns.
+/// Writes the file (and says so on `err`), or draws on `out`. InputError if it cannot be written.
+/// Several charts are placed one below another, many in columns.
 void write_chart_output(const Context& context, const ChartOutput& output,
                         std::span<const plot::Chart> charts);
 void write_chart_output(const Context& context, const ChartOutput& output,

@@ -21,7 +21,7 @@ std::string source_of(plot::Origin origin) {
     return origin == plot::Origin::measured ? "measured" : "predicted";
 }
 
-/// In base units, without the last digits that the change of units costs.
+/// The value in base units, rounded to drop the error of the change of units.
 double in_base_units(double value, double unit) {
     return std::stod(fmt::format("{:.12g}", value * unit));
 }
@@ -35,14 +35,14 @@ Cell performance(const std::optional<double>& teraflops) {
     return teraflops ? performance(*teraflops) : Cell{};
 }
 
-/// What the tooltip of a point says under this name.
+/// The text of the tooltip's term of this name.
 std::string term_of(const std::vector<plot::Term>& terms, std::string_view name) {
     const auto found =
         std::ranges::find_if(terms, [name](const plot::Term& term) { return term.name == name; });
     return found == terms.end() ? std::string() : found->value;
 }
 
-/// The column of an ordinate, and the unit that its values on a chart have.
+/// The column of an ordinate, and the unit of its values on a chart.
 struct OrdinateColumn {
     Rows::Column column;
     double unit;

@@ -40,7 +40,7 @@ plot::SeriesPoint point_of(const model::Prediction& p, const std::string& name, 
     return point;
 }
 
-/// A linear axis shows ratios by length; beyond a factor of 20 only a logarithmic one does.
+/// Linear, so that lengths show ratios, up to a factor of 20; logarithmic beyond.
 plot::Scale scale_for(const plot::Sweep& sweep) {
     double least = 1e300;
     double most = 0.0;
@@ -80,7 +80,7 @@ plot::Chart comparison_chart(std::span<const Answer> answers, std::span<const Co
         sweep.series[index].points.push_back(
             point_of(*p, names[i].place, static_cast<double>(place + 1), unit));
     }
-    // Dots of one place stand side by side.
+    // Dots of one place are drawn side by side.
     const double step = std::min(0.12, 0.6 / static_cast<double>(classes.size()));
     for (std::size_t i = 0; i < sweep.series.size(); ++i) {
         const double shift =

@@ -12,8 +12,7 @@
 
 namespace ridge::cli {
 
-/// Where an answer stands: its place along the axis and the class that gives it a colour, which may
-/// be empty.
+/// The place of an answer along the axis, and the class that gives it a colour, which may be empty.
 struct ComparedName {
     std::string place;
     std::string series;

@@ -10,7 +10,7 @@
 
 namespace ridge::cli {
 
-/// `capacity` becomes a line across the chart where it is near enough to be seen.
+/// `capacity` becomes a line across the chart if it is near enough to be seen.
 [[nodiscard]] plot::Chart memory_chart(const std::string& title, const model::MemoryPlan& plan,
                                        const model::MemoryTimeline& timeline,
                                        std::optional<Bytes> capacity);

@@ -18,14 +18,14 @@ namespace ridge::cli {
 namespace {
 
 using si::tera;
-constexpr double least_share = 0.005;  ///< of the time, of an operation in the roofline
+constexpr double least_share = 0.005;  ///< of the time, to be on the roofline
 
 std::string where(const StepAnswer& answer) {
     return fmt::format("{} on {}, {}", title_of(answer), answer.machine->name,
                        name_of(answer.request.software));
 }
 
-/// The operations that take most of the time, each once.
+/// An operation that takes much of the time; equal ones are one entry.
 struct Standing {
     std::string name;
     const model::Prediction* prediction = nullptr;
@@ -82,7 +82,7 @@ plot::OperationPoint point_of(const Standing& each, Time whole) {
                 {"limit", std::string(name_of(p.limiter))}}};
 }
 
-/// One prediction of the step at another batch.
+/// A prediction of the step at another batch.
 struct AtBatch {
     std::int64_t batch = 0;
     programs::StepTime time;
@@ -121,9 +121,9 @@ plot::Chart step_roofline(const StepAnswer& answer, const hardware::Description&
     }
     roofline.key_terms = {"in the step", "share", "once", "limit"};
     if (small > 0 || without_arithmetic > 0) {
-        roofline.notes.push_back(
-            fmt::format("Not drawn: {} kernels that only move data, {} of less than {} % each.",
-                        without_arithmetic, small, format_number(100.0 * least_share)));
+        roofline.notes.push_back(fmt::format(
+            "Not drawn: {} kernels that only move data, {} that take less than {} % each.",
+            without_arithmetic, small, format_number(100.0 * least_share)));
     }
     plot::Chart chart = plot::roofline_chart(roofline);
     for (plot::Mark& mark : chart.marks) {
@@ -171,7 +171,7 @@ plot::Chart pareto_chart(const std::vector<programs::ServingPoint>& points,
                          const std::string& title) {
     plot::Sweep sweep;
     sweep.title = title;
-    sweep.subtitle = "numbers: batch, where no other point is better in both";
+    sweep.subtitle = "numbers: batch of points that no other point beats in both";
     sweep.x = {.title = "Tokens/s of a sequence"};
     sweep.y = {.title = "Tokens/s of a GPU"};
     plot::Series front{.name = "Pareto front", .markers = plot::Markers::hidden};

@@ -1,13 +1,13 @@
-// A step of a model as pictures: where its time goes, its operations on a roofline, its latency
+// Charts of a step of a model: where its time goes, its operations on a roofline, its latency
 // against the batch.
 //
 //   write_chart_output(context, output, step_chart(answer));
 //
-// `step_chart` is a flame: the step, its passes and parts, their modules and operations, each as wide
-// as its time and in the order in which they run; layers that are alike stand together. In the
-// roofline the area of a point is its operation's share of the time. `latency_chart` predicts the
-// step at batches that double, with the band of its kernels and what the host takes.
-// Limits: operations that are narrower than their names carry none; a page shows them at the pointer.
+// `step_chart` is a flame graph: the step, its passes and parts, their modules and operations, each
+// as wide as its time and in the order in which they run; equal layers are merged. On the roofline,
+// the area of a point is its operation's share of the time. `latency_chart` predicts the step at
+// batches that double, with the band of its kernels and the time of the host.
+// Limits: operations that are narrower than their names have no label; a page has tooltips.
 #pragma once
 
 #include <vector>

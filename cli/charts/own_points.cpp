@@ -18,8 +18,8 @@ bool is_own(const Record& record) {
     return record.measured() && record.row && !record.row->unknown_implementation.empty();
 }
 
-/// What the operation computes and must move, by the usual implementation; nothing where that has no
-/// prediction either.
+/// The FLOP and the compulsory traffic of the operation, from its usual implementation. Nothing if
+/// that has no prediction either.
 std::optional<model::Work> work_of(const Record& record, Machines& machines) {
     if (machines.catalogue().canonical_name(record.device.name).empty()) return std::nullopt;
     const model::Outcome outcome =

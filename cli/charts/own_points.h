@@ -1,7 +1,7 @@
-// Points of implementations that the model does not know: measured alone, without a prediction.
+// Points of implementations that the model does not know: measured points without a prediction.
 //
-// A row of a table of times may name any implementation ("my_kernel"). What it computes is known all
-// the same, so that its rate and its algorithmic intensity can be drawn beside those of the model.
+// A row of a table of times may name any implementation ("my_kernel"). The work of its operation is
+// still known, so its rate and its algorithmic intensity can be drawn beside those of the model.
 #pragma once
 
 #include <set>
@@ -19,7 +19,7 @@ namespace ridge::cli {
                                                    std::span<const measure::Record> records,
                                                    Machines& machines);
 
-/// The same over the count `x`, a class for each implementation.
+/// Adds the points over the count `x`, with a class for each implementation.
 [[nodiscard]] std::set<std::size_t> add_own_series(plot::Sweep& sweep,
                                                    const measure::Validation& validation,
                                                    std::span<const measure::Record> records,

@@ -137,7 +137,7 @@ class TimelineBuilder {
                              .sort = sort_of(i)});
     }
 
-    /// What lies between the end of all kernels so far and this one, in two parts.
+    /// Adds the gap between the end of all kernels so far and this one, in two parts.
     void add_idle(std::size_t i) {
         const Kernel& each = kernel(i);
         const auto [busy, first] = busy_until_.emplace(each.device, each.end_ns());
@@ -145,7 +145,7 @@ class TimelineBuilder {
             const std::int64_t late =
                 i < report_.timeline.late_ns.size() ? report_.timeline.late_ns[i] : 0;
             const std::int64_t ready = std::min(each.start_ns, busy->second + late);
-            add_gap(busy->second, ready, "idle: the host is late", Color::vermillion);
+            add_gap(busy->second, ready, "idle: waiting for the host", Color::vermillion);
             add_gap(ready, each.start_ns, "idle", Color::silver);
         }
         busy->second = std::max(busy->second, each.end_ns());
@@ -160,7 +160,7 @@ class TimelineBuilder {
             {.from = place(from), .to = place(to), .lane = idle_lane, .sort = sort->second});
     }
 
-    /// One sort for the launches of a kernel by an operator with the same arguments.
+    /// The sort of kernel i: one for all launches of a kernel by an operator with equal arguments.
     std::size_t sort_of(std::size_t i) {
         const std::int32_t row = report_.row_of[i];
         const auto [place, added] =
@@ -212,7 +212,7 @@ std::pair<std::size_t, double> main_part(const OperatorRow& row) {
     return {main, row.answer.time > Time{} ? longest / row.answer.time : 1.0};
 }
 
-/// Whether the hardware counted FLOP and bytes of DRAM of the row's kernel.
+/// Whether the hardware counted FLOP and DRAM bytes of the row's kernel.
 bool counts_arithmetic(const OperatorRow& row) {
     return row.counters && row.kernels > 0 && row.counters->flop() > 0.0 &&
            row.counters->dram_bytes() > 0.0;
@@ -229,7 +229,7 @@ RooflineCharts::CountedKernel counted_kernel(const OperatorRow& row, double radi
             .radius = radius};
 }
 
-/// Rows of operators whose mark on the roofline stands at the bytes of L2 take that mark's name.
+/// If an operator's mark on the roofline is "(from L2)", its row takes that mark's name.
 void join_rows(plot::Report& page, const std::vector<plot::Chart>& charts) {
     std::set<std::string> marks;
     for (const plot::Chart& chart : charts) {
@@ -286,7 +286,7 @@ plot::Chart ProgramCharts::roofline() const {
     plot::Chart chart = charts.finish(model::DataType::bf16).front();
     chart.title = "Roofline of the program on " + machine_.title;
     chart.notes.emplace_back(
-        "Filled: measured; hollow: predicted. The area of a mark is in proportion to the time of "
+        "Filled: measured; hollow: predicted. The area of a mark is proportional to the time of "
         "all "
         "calls.");
     if (left_out > 0) {
@@ -307,7 +307,7 @@ plot::Report ProgramCharts::page() const {
     plot::Report page = program_page(report_);
     std::vector<plot::Chart> all = charts();
     join_rows(page, all);
-    // What fits on a screen comes first: when it ran, what could be saved; then the long table.
+    // What fits on a screen comes first: the timeline and the savings; then the long table.
     if (!all.empty()) page.blocks.emplace_back(std::move(all.back()));
     if (all.size() > 1) page.blocks.emplace(page.blocks.begin(), std::move(all.front()));
     return page;

@@ -4,9 +4,9 @@
 //   const ProgramCharts program{trace, report, machine, description};
 //   plot::write_bytes("report.html", plot::render_report(program.page()));
 //
-// The timeline holds the kernels of each stream and, in a lane of its own, when the GPU was idle; of
-// a long trace it shows the middle. On the roofline an operator's filled mark is what was measured,
-// its hollow one what is predicted, both of an area in proportion to the operator's time.
+// The timeline shows the kernels of each stream and, in a lane of its own, when the GPU was idle;
+// for a long trace, it shows the middle. On the roofline, an operator's filled mark is measured and
+// its hollow mark predicted; the area of both is proportional to the operator's time.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class ProgramCharts {
                   const model::Machine& machine, const hardware::Description& gpu)
         : trace_(trace), report_(report), machine_(machine), gpu_(gpu) {}
 
-    /// Without kernels there is none; without a time line there is the roofline alone.
+    /// The charts: none without kernels; only the roofline without a timeline.
     [[nodiscard]] std::vector<plot::Chart> charts() const;
     [[nodiscard]] plot::Report page() const;
 

@@ -49,8 +49,8 @@ bool several_devices(const Validation& validation) {
                        });
 }
 
-/// Class of each compared record: operation and implementation, or the operation alone where the
-/// legend would not hold them; with the GPU where there are several.
+/// The class of each compared record: operation and implementation, or the operation alone if the
+/// legend cannot hold more; with the GPU if there are several.
 std::map<std::size_t, std::string> scatter_classes(const Validation& validation,
                                                    std::span<const Record> records) {
     constexpr std::size_t most_classes = 14;
@@ -225,8 +225,8 @@ plot::Scatter record_scatter(const Validation& validation, std::span<const Recor
     return scatter;
 }
 
-/// The fields of a record other than `x`, as text: equal for records that a line may join. A field
-/// that equals x is written as such where `tied`, so that squares of all sizes are one line.
+/// The fields of a record other than `x`, as text: equal for records that a line may join. With
+/// `tied`, a field that equals x is written as such, so that squares of all sizes are one line.
 std::string run_of(const Record& record, const model::Parameters& parameters, Field x, bool tied) {
     std::string out = fmt::format("{} {} {}", class_name(record),
                                   measure::name_of(record.question.pattern), record.device.name);
@@ -239,7 +239,7 @@ std::string run_of(const Record& record, const model::Parameters& parameters, Fi
     return out;
 }
 
-/// Runs by number; a record belongs to the longest of those that it can be joined in.
+/// Runs by number. A record belongs to the longest of the runs that can contain it.
 class Runs {
   public:
     void add(const std::string& run, double x) { xs_[run].insert(x); }
@@ -292,8 +292,8 @@ plot::Sweep record_sweep(const Validation& validation, std::span<const Record> r
     plot::Sweep sweep;
     sweep.x = {.title = std::string(model::info_of(x).name), .unit = "", .scale = plot::Scale::log};
     sweep.y = ordinate_axis(ordinate, "Inputs and outputs over time");
-    sweep.subtitle = "Lines join predictions that differ in " + sweep.x.title +
-                     " alone, or in fields equal to it";
+    sweep.subtitle =
+        "Lines join predictions that differ only in " + sweep.x.title + " or in fields equal to it";
     std::size_t index = 0;
     for (auto& [name, pair] : classes) {
         auto& [measured, predicted] = pair;

@@ -1,4 +1,4 @@
-// Records on charts: how far predictions are from them, and sweeps.
+// Charts of records: errors of the predictions, and sweeps.
 #pragma once
 
 #include <optional>
@@ -38,7 +38,7 @@ class RecordFilter {
 [[nodiscard]] model::Parameters parameters_of(const measure::Question& question);
 
 /// Predicted over measured time against the measured time, one class per operation and
-/// implementation, or per operation where those are more than a legend holds.
+/// implementation, or per operation if a legend cannot hold those.
 [[nodiscard]] plot::Scatter record_scatter(const measure::Validation& validation,
                                            std::span<const measure::Record> records);
 
@@ -48,8 +48,7 @@ class RecordFilter {
 /// What a sweep shows over its field.
 enum class Ordinate { rate, bandwidth, time };
 
-/// The one that `word` names; where it is empty, the rate of matmul and attention and the bandwidth
-/// of other operations.
+/// The ordinate that `word` names. If empty: rate for matmul and attention, else bandwidth.
 [[nodiscard]] Ordinate ordinate_of(const std::string& word, std::string_view operation);
 
 /// TFLOP/s, GB/s or microseconds, as `ordinate_axis` says; `bandwidth` is the title of that axis.
@@ -57,8 +56,8 @@ enum class Ordinate { rate, bandwidth, time };
 [[nodiscard]] plot::Axis ordinate_axis(Ordinate ordinate, const std::string& bandwidth);
 
 /// Measured points and predicted lines over the count `x`, one class per operation, type and
-/// implementation. A line joins records that differ in `x` alone, or in fields that equal it
-/// (m = n = k). Nothing where no record has the field.
+/// implementation. A line joins records that differ only in `x`, or in fields that equal it
+/// (m = n = k). Empty if no record has the field.
 [[nodiscard]] plot::Sweep record_sweep(const measure::Validation& validation,
                                        std::span<const measure::Record> records, model::Field x,
                                        Ordinate ordinate);

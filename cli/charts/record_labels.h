@@ -1,4 +1,4 @@
-// Operations on charts: short labels, memory traffic counted, and what a tooltip says.
+// Operations on charts: short labels, counted memory traffic, and the text of tooltips.
 #pragma once
 
 #include <optional>
@@ -13,21 +13,21 @@
 
 namespace ridge::cli {
 
-/// Short and yet one of its kind: "matmul bf16 wgmma 4096x4096x4096", "attention bf16 flash2
-/// 32x4096x128 causal". The implementation is left out where it was not asked for.
+/// A short but unique label: "matmul bf16 wgmma 4096x4096x4096", "attention bf16 flash2 32x4096x128
+/// causal". Leaves the implementation out if none was asked for.
 [[nodiscard]] std::string label_of(const model::Operation& operation,
                                    const model::Execution& execution);
 [[nodiscard]] std::string label_of(const measure::Question& question);
 
-/// Predicted, measured where there is a record, and attainable performance, the times, the error,
+/// The performance predicted, measured (if there is a record) and attainable, the times, the error,
 /// the band, bound and limiter, and the intensities.
 [[nodiscard]] std::vector<plot::Term> terms_of(const model::Prediction& prediction,
                                                const std::optional<Time>& measured);
 
-/// The error of a predicted time, as `validate` signs it.
+/// The error of a predicted time, with the sign that `validate` uses.
 [[nodiscard]] plot::Term error_term(Time predicted, Time measured);
 
-/// DRAM bytes of the record's counters, where they can be compared with a prediction
+/// DRAM bytes of the record's counters, if they can be compared with a prediction
 /// (`measure/judge/validate.h`).
 [[nodiscard]] std::optional<Bytes> counted_dram(const measure::Comparison& comparison,
                                                 const measure::Record& record);

@@ -50,7 +50,7 @@ void add_memory_roofs(plot::Roofline& chart, const model::Roofs& roofs,
         std::optional<Bandwidth> datasheet;
         const char* measured;
     };
-    // Where the L2 was measured, that is the one bandwidth there is.
+    // If the L2 was measured, the measured bandwidth is the only one.
     const bool l2_measured = gpu.find("measured.l2.read") != nullptr;
     const std::array levels = {
         Level{Resource::dram, roofs.dram, "measured.dram.read"},
@@ -69,7 +69,7 @@ void add_memory_roofs(plot::Roofline& chart, const model::Roofs& roofs,
     if (!chart.memory.empty()) chart.memory.front().emphasised = true;
 }
 
-/// Tensor and vector peaks of a type; what a burst reaches only where there is one type to show.
+/// Tensor and vector peaks of a type; the burst peak only if there is one type to show.
 void add_compute_roofs(plot::Roofline& chart, const model::Machine& machine,
                        const hardware::Description& gpu, DataType type, bool alone) {
     using plot::Resource;
@@ -213,7 +213,7 @@ void RooflineCharts::add(const CountedKernel& kernel) {
     standings_.push_back(std::move(standing));
 }
 
-/// What a mark says of itself: the question, the prediction and what was measured.
+/// The tooltip of a mark: the question, the prediction and the measurement.
 std::vector<plot::Term> RooflineCharts::terms_beside(const model::Prediction& p,
                                                      const std::string& question,
                                                      const std::optional<Measured>& measured) {
@@ -243,7 +243,7 @@ void RooflineCharts::add(const std::string& name, const model::Operation& operat
     standing.counted = measured && measured->dram && !standing.from_l2;
     const std::string full_name = name + (standing.from_l2 ? " (from L2)" : "");
     const std::vector<plot::Term> terms = terms_beside(p, question, measured);
-    // Of a program's operators the one that takes longest comes first.
+    // Operators of a program are ordered by time, longest first.
     const double order = measured && measured->radius ? -*measured->radius
                          : measured                   ? measured->time.base()
                                                       : p.time.base();
@@ -270,7 +270,7 @@ void RooflineCharts::add(const std::string& name, const model::Operation& operat
     using plot::Resource;
     const bool all = levels_ == Levels::all;
     const Intensity dram = standing.from_l2 ? p.algorithmic : p.intensity;
-    // Where every level has its point what L2 serves stands at the bytes of L2 alone.
+    // With all levels, data that L2 serves has its point at the L2 level only.
     if (!all || !standing.from_l2 || p.work.l2 <= Bytes{}) {
         stand(standing.from_l2 ? Resource::l2 : Resource::dram, dram,
               standing.counted ? flop / *measured->dram : dram);
@@ -309,7 +309,7 @@ std::vector<RooflineCharts::Group> RooflineCharts::groups() const {
             out.push_back(std::move(group));
             continue;
         }
-        // The type with most points has a chart of its own, the others share one.
+        // The type with most points gets its own chart; the other types share one.
         const auto rest = std::stable_partition(
             group.begin(), group.end(),
             [&main](const Standing* each) { return each->type == main->first; });
@@ -319,7 +319,7 @@ std::vector<RooflineCharts::Group> RooflineCharts::groups() const {
     return out;
 }
 
-/// With the roofs of the types of the group; of `otherwise` where it is empty.
+/// A chart with the roofs of the group's types or, if the group is empty, of `otherwise`.
 plot::Roofline RooflineCharts::chart_of(const Group& group, DataType otherwise) const {
     std::map<DataType, std::size_t> counts;
     for (const Standing* const standing : group) ++counts[standing->type];
@@ -387,10 +387,11 @@ std::vector<plot::Chart> RooflineCharts::finish(DataType type) const {
             return each->measured && !each->recorded && !each->counted && !each->from_l2;
         });
         if (uncounted > 0) {
-            chart.notes.push_back(fmt::format(
-                "{} of {} measured points stand at the predicted bytes: counters are missing or "
-                "hold too few bytes to compare.",
-                uncounted, group.size()));
+            chart.notes.push_back(
+                fmt::format("{} of {} measured points are drawn at the predicted bytes: counters "
+                            "are missing or "
+                            "hold too few bytes to compare.",
+                            uncounted, group.size()));
         }
         out.push_back(plot::roofline_chart(chart));
     }
@@ -398,7 +399,7 @@ std::vector<plot::Chart> RooflineCharts::finish(DataType type) const {
     return out;
 }
 
-/// Of the operations that no chart shows, and those that callers add.
+/// Notes on operations that no chart shows, and the notes that callers added.
 std::vector<std::string> RooflineCharts::closing_notes() const {
     std::vector<std::string> notes;
     std::size_t skipped = 0;

@@ -5,11 +5,11 @@
 //   charts.add(comparison, record);      // a measurement beside its prediction
 //   write_chart_output(context, output, charts.finish(type));
 //
-// Like stands beside like: a prediction at its predicted bytes, a measurement at its counted ones,
-// or at the predicted ones where there are no counters to compare. What a warm L2 serves has next to
-// no DRAM traffic; both then stand at the algorithmic intensity, in the colour of L2 and marked
-// "(from L2)"; with all levels, at the bytes of L2. With more points than one picture holds there is
-// a chart for each operation, and for each type of an operation with very many.
+// A prediction is drawn at its predicted bytes, a measurement at its counted bytes or, without
+// usable counters, at the predicted ones. Data that a warm L2 serves has almost no DRAM traffic;
+// prediction and measurement are then drawn at the algorithmic intensity, in the colour of L2 and
+// marked "(from L2)"; with all levels, at the bytes of L2. If there are more points than one
+// picture holds, each operation gets a chart, and each type of a very large one.
 #pragma once
 
 #include <map>
@@ -40,16 +40,16 @@ class RooflineCharts {
     RooflineCharts(const model::Machine& machine, const hardware::Description& gpu, Levels levels)
         : machine_(machine), gpu_(gpu), levels_(levels) {}
 
-    /// An operation without an answer or without arithmetic becomes a note.
+    /// Adds a prediction. An operation without an answer or without arithmetic becomes a note.
     void add(const Answer& answer);
     void add(const measure::Comparison& comparison, const measure::Record& record);
 
-    /// An operator of a recorded program: what was measured beside its prediction, of one call. The
-    /// marks have the radius.
+    /// Adds an operator of a recorded program: the measurement beside the prediction, for one call.
+    /// The marks have the given radius.
     void add(const std::string& name, const model::Operation& operation,
              const model::Prediction& prediction, Time measured, double radius);
 
-    /// A kernel of a recorded program at the bytes of DRAM and the FLOP that the hardware counted.
+    /// A kernel of a recorded program at the DRAM bytes and the FLOP that the hardware counted.
     struct CountedKernel {
         std::string name;
         Flop flop;
@@ -61,15 +61,15 @@ class RooflineCharts {
     };
     void add(const CountedKernel& kernel);
 
-    /// A measurement without a prediction, at its algorithmic intensity.
+    /// Adds a measurement without a prediction, at its algorithmic intensity.
     void add(const std::string& name, const measure::Record& record, const model::Work& work);
 
     void note(std::string text) { notes_.push_back(std::move(text)); }
 
-    /// Charts with the roofs of every type that has a point, and of `type` where there is no point.
+    /// Charts with the roofs of every type that has a point, or of `type` if there are no points.
     [[nodiscard]] std::vector<plot::Chart> finish(model::DataType type) const;
 
-    /// All of it as one, whether or not a picture holds it: for its values (`chart_rows.h`).
+    /// Everything as one roofline, however large, for its values (`chart_rows.h`).
     [[nodiscard]] plot::Roofline whole(model::DataType type) const;
 
   private:
@@ -86,7 +86,7 @@ class RooflineCharts {
     };
     using Group = std::vector<const Standing*>;
 
-    /// What is known of one operation beside its prediction.
+    /// The measurements of one operation.
     struct Measured {
         Time time;
         std::optional<Bytes> dram{};

@@ -1,4 +1,4 @@
-// The flame of a step: a tree of its entries by pass, part, module and operation.
+// The flame graph of a step: a tree of its entries by pass, part, module and operation.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 using programs::Entry;
 using programs::Module;
 
-constexpr double frame_width = 700.0;  ///< of the chart, in pixels, about
+constexpr double frame_width = 700.0;  ///< approximate width of the chart, in pixels
 constexpr double letter = 6.6;
 
 struct TimeUnit {
@@ -112,7 +112,7 @@ class Flame {
              .low = {{.x = left, .y = bottom}, {.x = left + width, .y = bottom}},
              .high = {{.x = left, .y = top}, {.x = left + width, .y = top}},
              .color = node.color,
-             // Neighbours of a row differ, so that one sees where an operation ends.
+             // Neighbours in a row differ, to show where an operation ends.
              .opacity = (drawn_[static_cast<std::size_t>(level)]++ % 2 == 0) ? 0.5 : 0.3});
         const double end = whole_ / unit_.unit;
         plot::Mark mark{.name = node.name,
@@ -139,7 +139,7 @@ class Flame {
     Time whole_;
     TimeUnit unit_;
     int depth_;
-    std::vector<std::size_t> drawn_;  ///< of each row
+    std::vector<std::size_t> drawn_;  ///< marks drawn in each row
 };
 
 }  // namespace
@@ -167,8 +167,7 @@ plot::Chart step_chart(const StepAnswer& answer) {
         chart.notes.push_back(
             fmt::format("{} operations are not modelled.", time.gpu.total.not_modelled));
     }
-    chart.notes.emplace_back(
-        "As wide as its time in the step; layers that are alike stand together.");
+    chart.notes.emplace_back("Widths are times in the step; equal layers are merged.");
     return without_undrawable(std::move(chart));
 }
 

@@ -118,7 +118,7 @@ bool SweepChart::add_measured(const measure::Record& record, const model::Machin
     }
     const bool own = record.row && !record.row->unknown_implementation.empty();
     plot::SeriesPoint point = measured_point(record, *p, static_cast<double>(x), ordinate_);
-    if (own) point.terms.resize(1);  // no prediction is of this implementation
+    if (own) point.terms.resize(1);  // there is no prediction for this implementation
     classes_[own ? record.row->unknown_implementation : class_of(machine, *parameters, *p)]
         .measured.points.push_back(std::move(point));
     return true;
@@ -129,7 +129,7 @@ plot::Sweep SweepChart::finish() {
     sweep.x = {.title = abscissa_title(plan_.swept.front()), .unit = ""};
     sweep.y = ordinate_axis(ordinate_, "Inputs and outputs over time");
     if (plan_.swept.front().geometric) sweep.x.scale = plot::Scale::log;
-    // Classes of alignment alternate along the axis: their points are not joined.
+    // Classes of alignment alternate along the axis, so their points are not joined.
     const bool by_alignment = one_line() && classes_.size() > 1;
     std::size_t index = 0;
     for (auto& [name, both] : classes_) {

@@ -1,8 +1,8 @@
-// The chart of a sweep: predicted points by class, and records that lie on the sweep over them.
+// The chart of a sweep: predicted points by class, and records on the sweep drawn over them.
 //
-// Classes are the GPUs, the listed words and the values of the further swept fields or, where only
-// one field varies, the alignment of a matrix product's rows where it changes the time: the sawtooth
-// of throughput over size takes one colour per class.
+// Classes are the GPUs, the listed words and the values of the other swept fields. If only one
+// field varies and the alignment of a matrix product's rows changes the time, classes are the
+// alignments: the sawtooth of throughput over size then has one colour per class.
 #pragma once
 
 #include <map>
@@ -19,17 +19,17 @@ namespace ridge::cli {
 
 class SweepChart {
   public:
-    /// `gpus` is how many the sweep has: several are named in the classes.
+    /// `gpus` is the number of GPUs; if there are several, the classes name them.
     SweepChart(const SweepPlan& plan, Ordinate ordinate, std::size_t gpus = 1)
         : plan_(plan), ordinate_(ordinate), several_gpus_(gpus > 1) {}
 
     void add_predicted(const Answer& answer);
 
-    /// Adds a record that answers a point of the sweep within its range: same operation, L2 state
-    /// and launch mode, and the implementation that the prediction is of. False when it does not.
+    /// Adds a record that answers a point of the sweep within its range: same operation, L2 state,
+    /// launch mode and implementation as the prediction. Returns false if it does not.
     bool add_measured(const measure::Record& record, const model::Machine& machine);
 
-    /// The chart without a title; the object is spent.
+    /// Returns the chart without a title. The object must not be used afterwards.
     [[nodiscard]] plot::Sweep finish();
 
   private:
@@ -41,7 +41,7 @@ class SweepChart {
     [[nodiscard]] std::string class_of(const model::Machine& machine,
                                        const model::Parameters& parameters,
                                        const model::Prediction& prediction) const;
-    /// Whether nothing but the abscissa varies.
+    /// Whether only the abscissa varies.
     [[nodiscard]] bool one_line() const;
 
     const SweepPlan& plan_;

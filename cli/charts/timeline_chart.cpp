@@ -41,7 +41,7 @@ double year_of(const std::string& gpu, const std::string& date) {
     return static_cast<double>(year) + (static_cast<double>(month) - 0.5) / 12.0;
 }
 
-/// One of the three figures: what it is called and how it is read and written.
+/// One of the three figures: its name, and how it is read and written.
 struct Figure {
     const char* name;
     std::function<std::optional<double>(const TimelineEntry&)> value;

@@ -1,10 +1,10 @@
-// How fast GPUs became: compute, DRAM bandwidth and interconnect over the years they were announced.
+// Compute, DRAM bandwidth and interconnect of GPUs by the year of their announcement.
 //
 //   const std::vector<TimelineEntry> entries = timeline(machines);
 //   write_chart_output(context, output, timeline_chart(entries));
 //
-// Everything is set against the first GPU that has all three figures. A line follows the records:
-// its slope is fitted by least squares to the logarithms of those that were the fastest so far.
+// All values are relative to the first GPU that has all three figures. A line follows the
+// GPUs that were the fastest so far; it is fitted by least squares to their logarithms.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,7 @@ struct TimelineEntry {
     std::optional<Bandwidth> link;  ///< one way
 };
 
-/// The devices that say when they were announced, by date. InputError when a date is not a year and
+/// The devices with a date of announcement, by date. InputError if a date is not a year and
 /// a month.
 [[nodiscard]] std::vector<TimelineEntry> timeline(Machines& machines);
 

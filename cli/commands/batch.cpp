@@ -40,7 +40,7 @@ void require_names(const ShapeColumns& columns, const BatchOptions& options) {
     }
 }
 
-/// Machines for several threads: one at a time looks one up. A machine never changes.
+/// Machines that several threads share. Look-ups are serialised; a machine never changes.
 class SharedMachines {
   public:
     explicit SharedMachines(Machines& machines) : machines_(machines) {}
@@ -67,8 +67,8 @@ class RowPredictor {
           columns_(columns),
           decimal_prefix_(decimal_prefix) {}
 
-    /// Fills `answer`, or says in `error` why the row cannot be understood; whether there is a
-    /// prediction.
+    /// Fills `answer`, or sets `error` to why the row cannot be understood. Returns whether there
+    /// is a prediction.
     bool answer(const Row& row, Answer& answer, std::string& error) {
         error = row.problem;
         if (error.empty()) {
@@ -81,7 +81,7 @@ class RowPredictor {
         return error.empty() && !std::holds_alternative<model::NotModelled>(answer.outcome);
     }
 
-    /// The row just answered as a part of a sequence.
+    /// The row answered last, as a step of a sequence.
     [[nodiscard]] SequenceStep step(const Row& row, const Answer& answer,
                                     const std::string& error) const {
         SequenceStep step{.answer = answer, .count = count_};
@@ -100,7 +100,7 @@ class RowPredictor {
         return step;
     }
 
-    /// What the row says of itself beside its fields: its name, and how often it is carried out.
+    /// The row's own name, and how often the row repeats.
     [[nodiscard]] std::string_view name(const Row& row) const {
         return columns_.cell(row.cells, ColumnRole::name);
     }
@@ -158,7 +158,7 @@ class RowPredictor {
     std::string kind_name_;
 };
 
-/// Rows and their answers as text, in the formats whose rows do not depend on each other.
+/// Rows and their answers as text, for formats whose rows do not depend on each other.
 class RowText {
   public:
     RowText(Format format, const std::vector<std::string>& columns)
@@ -171,10 +171,10 @@ class RowText {
         }
     }
 
-    /// The columns of the input that are in the output.
+    /// The input columns that are copied to the output.
     [[nodiscard]] const std::vector<std::size_t>& passed() const { return passed_; }
 
-    /// Every row of JSON begins with the comma that parts it from the one before.
+    /// Each JSON row begins with the comma that separates it from the row before.
     void append(std::string& text, const Row& row, const Answer& answer, const std::string& error,
                 const RowPredictor& predictor) const {
         format_ == Format::json ? append_json(text, row, answer, error, predictor)
@@ -221,7 +221,7 @@ class RowText {
     std::vector<std::size_t> passed_;
 };
 
-/// Where rows go; one class per format.
+/// Writes rows in one of the formats.
 class RowWriter {
   public:
     RowWriter(std::ostream& out, Format format, const std::vector<std::string>& columns,
@@ -242,7 +242,7 @@ class RowWriter {
         line_ += '\n';
     }
 
-    /// Whether rows are text that does not depend on other rows; a table's columns do.
+    /// Whether rows can be written one by one. A table's column widths depend on all its rows.
     [[nodiscard]] bool takes_text() const {
         return format_ == Format::csv || format_ == Format::json;
     }
@@ -260,7 +260,7 @@ class RowWriter {
         if (line_.size() > std::size_t{1} << 16) flush();
     }
 
-    /// Rows that `RowText` wrote.
+    /// Writes rows that `RowText` made.
     void write(std::string_view text) {
         if (text.empty()) return;
         flush();
@@ -269,7 +269,7 @@ class RowWriter {
         out_.write(text.data(), static_cast<std::streamsize>(text.size()));
     }
 
-    /// Whether rows still arrive where they should.
+    /// Whether the output still takes rows.
     [[nodiscard]] bool good() const { return static_cast<bool>(out_); }
 
     void finish() {
@@ -313,7 +313,7 @@ ShapeColumns columns_of(CsvReader& reader, const BatchOptions& options) {
     return columns;
 }
 
-/// Predicts row after row; what the writer holds when reading fails is left to the caller.
+/// Predicts row after row. If reading fails, the caller handles what the writer still holds.
 void predict_rows(CsvReader& reader, RowPredictor& predictor, RowWriter& writer, Progress& progress,
                   BatchResult& result) {
     Answer answer;
@@ -326,7 +326,7 @@ void predict_rows(CsvReader& reader, RowPredictor& predictor, RowWriter& writer,
     }
 }
 
-/// All rows as one table with their sum; `unit` is that of measured times.
+/// Writes all rows as one table with their sum; `unit` is the unit of measured times.
 void predict_sequence(const Context& context, CsvReader& reader, RowPredictor& predictor, Time unit,
                       Progress& progress, BatchResult& result) {
     Sequence sequence;
@@ -352,7 +352,7 @@ void predict_sequence(const Context& context, CsvReader& reader, RowPredictor& p
     write_sequence(context, sequence, Format::table);
 }
 
-/// What one thread does with a block; the text ends with the last row that was answered.
+/// The work of one thread on a block. The text ends with the last row that was answered.
 OrderedBlocks::Work answer_rows(RowPredictor predictor, const RowText& text) {
     return [predictor = std::move(predictor), &text, answer = Answer(), error = std::string(),
             cells = std::vector<std::string_view>()](AnsweredBlock& block) mutable {
@@ -372,8 +372,8 @@ OrderedBlocks::Work answer_rows(RowPredictor predictor, const RowText& text) {
     };
 }
 
-/// Reads a block; false at the end of the input. With `prompt`, the block also ends where more input
-/// would have to be waited for.
+/// Reads a block; false at the end of the input. With `prompt`, the block also ends when the next
+/// row is not available yet.
 bool fill(CsvReader& reader, RowBlock& rows, bool prompt) {
     while (!rows.full()) {
         if (!reader.next()) return false;
@@ -391,8 +391,8 @@ void write_block(const AnsweredBlock& block, RowWriter& writer, Progress& progre
     if (block.failure) std::rethrow_exception(block.failure);
 }
 
-/// The same with several threads: this one reads blocks and writes them in the order of the input.
-/// Before it waits for a pipe it writes all that it has read.
+/// Predicts with several threads. This thread reads blocks and writes them in the order of the
+/// input. Before it waits for a pipe, it writes all that it has read.
 void predict_blocks(CsvReader& reader, OrderedBlocks& blocks, RowWriter& writer, bool piped,
                     Progress& progress, BatchResult& result) {
     std::exception_ptr unreadable;
@@ -416,7 +416,7 @@ void predict_blocks(CsvReader& reader, OrderedBlocks& blocks, RowWriter& writer,
     if (unreadable) std::rethrow_exception(unreadable);
 }
 
-/// As many threads as there are cores for this process, where no number is given.
+/// The number of threads that was given, else one per core of this process.
 int jobs_of(const BatchOptions& options) {
     if (options.jobs) return *options.jobs;
     return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, most_jobs);

@@ -98,9 +98,10 @@ Action build_calibrate(CommandLine& line, std::span<const std::string>) {
     const Option full =
         line.flag("--full", arguments->full,
                   "measure ceilings, shapes and PyTorch's kernels, and fit everything to them");
-    line.option("--rows", arguments->rows,
-                "without a device: fit to a CSV table of measured times, some 100 rows (columns as "
-                "for predict --from, and measured_us), or to folders of records")
+    line.option(
+            "--rows", arguments->rows,
+            "without a device: fit to a CSV table of measured times, about 100 rows (the columns "
+            "of predict --from, and measured_us), or to folders of records")
         .value("PATH")
         .excludes(full);
     line.option("-o,--output", arguments->output,
@@ -111,24 +112,24 @@ Action build_calibrate(CommandLine& line, std::span<const std::string>) {
         .value("MINUTES")
         .in_range(0.05, 1000.0);
     line.option("--records", arguments->folder,
-                "with --full: folder for what is measured (default ~/.local/share/ridge/NAME); a "
-                "second run goes on where the first stopped")
+                "with --full: folder for the measurements (default ~/.local/share/ridge/NAME); a "
+                "second run continues where the first stopped")
         .value("FOLDER");
     line.option("--shapes", arguments->shapes,
-                "with --full: random shapes to measure, beside the full suite (default 2100)")
+                "with --full: random shapes to measure, besides the full suite (default 2100)")
         .value("COUNT")
         .in_range(1, 100000);
     line.option("--python", arguments->python, "with --full: Python with PyTorch (default python3)")
         .value("PROGRAM");
-    line.flag("--no-torch", arguments->no_torch, "with --full: leave PyTorch's kernels out");
+    line.flag("--no-torch", arguments->no_torch, "with --full: do not measure PyTorch's kernels");
     add_keep_option(line, arguments->keep);
     line.option("--samples", arguments->samples, "samples for each ceiling").in_range(5, 1000);
     add_format_option(line, arguments->format, "table|json|csv|md");
     line.footer(
         "Examples:\n"
         "  ridge calibrate --full                        # --gpu NAME then finds it\n"
-        "  ridge calibrate --rows times.csv --gpu b200   # a GPU somewhere else\n"
-        "  ridge calibrate -o my-gpu.toml                # ceilings alone, a minute\n"
+        "  ridge calibrate --rows times.csv --gpu b200   # a GPU on another machine\n"
+        "  ridge calibrate -o my-gpu.toml                # ceilings only, a minute\n"
         "  ridge predict matmul --m 64 --n 64 --k 64 --gpu-file my-gpu.toml");
     return [arguments](const Context& context) { return calibrate(context, *arguments); };
 }

@@ -1,4 +1,4 @@
-// What the ways to calibrate share: `ridge calibrate`, `--full` and `--rows`.
+// What `ridge calibrate`, `--full` and `--rows` share.
 #pragma once
 
 #include <cstdint>
@@ -24,27 +24,27 @@ struct CalibrateArguments {
     std::int32_t samples = 20;
     bool full = false;
     std::vector<std::string> rows;  ///< a table of measured times, or folders of records
-    std::string keep;               ///< columns of it that mean nothing here
-    std::string folder;             ///< of records; empty: the user's
+    std::string keep;               ///< columns of the table to ignore
+    std::string folder;             ///< of records; empty: the user's data folder
     std::string python = "python3";
     bool no_torch = false;
     double minutes = 9.0;
     std::int64_t shapes = 2100;
 };
 
-/// The description that an overlay adds to: --gpu, or the one of the driver's name.
+/// The description that an overlay adds to: of --gpu, else of the GPU that the driver names.
 [[nodiscard]] const hardware::Description& base_of(const CalibrateArguments& arguments,
                                                    const hardware::Catalogue& catalogue,
                                                    const measure::DeviceInfo& info);
 
-/// `ridge calibrate --full`: ceilings, shapes and PyTorch's kernels are measured, everything is
-/// fitted to them, and an overlay is written.
+/// `ridge calibrate --full`: measures ceilings, shapes and PyTorch's kernels, fits everything to
+/// them and writes an overlay.
 [[nodiscard]] int calibrate_fully(const Context& context, const CalibrateArguments& arguments);
 
-/// `ridge calibrate --rows TABLE`: everything is fitted to a table of measured times.
+/// `ridge calibrate --rows TABLE`: fits everything to a table of measured times.
 [[nodiscard]] int calibrate_from_rows(const Context& context, const CalibrateArguments& arguments);
 
-/// Ceilings measured, with progress on the terminal; `options` says what is known already.
+/// Measures ceilings, with progress on the terminal; `options` names what is already known.
 [[nodiscard]] measure::Calibration measure_ceilings(const Context& context, measure::Device& device,
                                                     measure::CalibrateOptions options);
 

@@ -1,9 +1,9 @@
-// `ridge calibrate --full` and `--rows`: what is measured, what is fitted to it, and the overlay.
+// `ridge calibrate --full` and `--rows`: measure, fit, and write the overlay.
 //
-// A composition of what `measure`, `ridge measure --random` and `ridge fit` do: ceilings, then random
-// shapes and the full suite, then PyTorch's kernels by scripts/torch-kernels.py in a process of its
-// own, then `fit_all`. Everything measured lies in the folder of records as soon as it is known, so
-// a second run goes on where the first stopped.
+// Combines what `measure`, `ridge measure --random` and `ridge fit` do: first ceilings, then random
+// shapes and the full suite, then PyTorch's kernels, measured by scripts/torch-kernels.py in a
+// process of its own, then `fit_all`. Each measurement is written to the folder of records at once,
+// so a second run continues where the first stopped.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -36,14 +36,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of the shapes that calibrations draw; none that judges predictions elsewhere.
+/// Seed of the shapes that calibrations draw; no judging set uses it.
 constexpr std::uint64_t calibration_seed = 101;
 
 constexpr std::string_view framework_classes =
     "pointwise,casts,masks,copies,transposes,cats,gathers,scans,reductions,row_operations,"
     "optimizers,products,attentions";
 
-/// Where things of this GPU lie.
+/// The files and folders of this GPU's calibration.
 struct Places {
     fs::path overlay;
     fs::path folder;
@@ -73,13 +73,13 @@ fs::path data_folder() {
     throw InputError("records is missing", {}, "there is no home folder; name one with --records");
 }
 
-/// The overlay's folder, before the minutes of measuring and fitting.
+/// Makes the overlay's folder before the minutes of measuring and fitting.
 void make_place_for(const fs::path& overlay) {
     if (overlay.has_parent_path()) make_folder(overlay.parent_path());
     plot::require_writable(overlay.string(), "overlay");
 }
 
-/// Whether a phase went through, or what ends the command.
+/// The exit code if a phase ends the command; nothing if the phase succeeded.
 using Ended = std::optional<int>;
 
 class FullCalibration {
@@ -109,7 +109,7 @@ class FullCalibration {
     }
 
   private:
-    /// The overlay of an earlier calibration is no start for this one.
+    /// The catalogue without an earlier calibration's overlay, which must not influence this one.
     hardware::Catalogue catalogue_without_own() {
         const hardware::Catalogue all = arguments_.gpu.catalogue(context_);
         places_.overlay = overlay_path(arguments_, base_of(arguments_, all, device_->info()).name);
@@ -149,7 +149,7 @@ class FullCalibration {
         return std::nullopt;
     }
 
-    /// Random shapes first, so that a short time sees every class.
+    /// Random shapes come first, so that a short run still measures every class.
     [[nodiscard]] std::vector<measure::Question> questions() const {
         std::vector<measure::Question> all = measure::random_questions(
             calibration_seed, arguments_.shapes, info_.compute_capability);
@@ -216,7 +216,7 @@ class FullCalibration {
         }
         const std::string script = (places_.framework() / "torch-kernels.py").string();
         const std::string log = (places_.framework() / "log.txt").string();
-        // What the script prints goes into a file: this program's output is the result.
+        // The script's output goes into a file, because this program's output is the result.
         const ChildStatus status = run_child(
             {"sh", "-c", R"(log=$1; shift; exec "$@" >>"$log" 2>&1)", "sh", log, arguments_.python,
              script, places_.framework().string(), "--seeds", std::to_string(calibration_seed),
@@ -268,7 +268,7 @@ std::string fit_source(const measure::AllFits& fits, const std::string& what) {
     return text;
 }
 
-/// Writes the overlay, which must be a description without problems, and says how to use it.
+/// Writes the overlay, which must be a valid description, and prints how to use it.
 void conclude(const Context& context, hardware::Catalogue& catalogue, const fs::path& path,
               const std::string& gpu, const std::string& overlay) {
     catalogue.add_text(overlay, path.string());

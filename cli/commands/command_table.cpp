@@ -1,4 +1,4 @@
-// The commands with what the help says of each, in its order.
+// The commands with their help lines, in the order of the help.
 #include <array>
 
 #include "cli/commands/commands.h"
@@ -7,7 +7,7 @@ namespace ridge::cli {
 
 std::span<const CommandInfo> command_table() {
     static constexpr std::array commands{
-        CommandInfo{"predict", "What bounds an operation, how long it takes, what it moves",
+        CommandInfo{"predict", "Predict an operation's time, its limiter and the data it moves",
                     build_predict},
         CommandInfo{"vram", "How much device memory an operation needs", build_vram},
         CommandInfo{"model", "Whole models from a config: parameters, memory, time", build_model},
@@ -20,10 +20,10 @@ std::span<const CommandInfo> command_table() {
         CommandInfo{"sweep", "Predict over ranges of shapes", build_sweep},
         CommandInfo{"compare", "Predict one operation, or a model's step, on several GPUs",
                     build_compare},
-        CommandInfo{"effect", "Lessons of GPU performance: predicted, measured, drawn, explained",
+        CommandInfo{"effect", "Lessons in GPU performance: predicted, measured, drawn, explained",
                     build_effect},
         CommandInfo{"fit", "Fit the parameters of a time model to measured tables", build_fit},
-        CommandInfo{"measure", "Measure operations on the GPU at hand, beside the prediction",
+        CommandInfo{"measure", "Measure operations on the GPU at hand, against predictions",
                     build_measure},
         CommandInfo{"validate", "How far predictions are from measured records, and why",
                     build_validate},

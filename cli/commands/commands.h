@@ -1,7 +1,7 @@
 // The commands of the program. Each adds its options to its subcommand and returns what to run.
 //
 // Only the command that the arguments name is built in full, so that a prediction does not pay for
-// the options of the others; completions and help of the whole program build them all.
+// the options of other commands; completions and the program's help build all of them.
 #pragma once
 
 #include <functional>
@@ -19,8 +19,8 @@ class CommandLine;
 /// Runs a parsed command and returns the exit code.
 using Action = std::function<int(const Context&)>;
 
-/// `arguments` are those after the command's own name: a command that takes an operation looks at
-/// the first of them to offer that operation's options.
+/// `arguments` are those after the command's own name. A command that takes an operation looks at
+/// the first of them to offer the options of that operation.
 using Builder = Action (*)(CommandLine& line, std::span<const std::string> arguments);
 
 struct CommandInfo {

@@ -1,4 +1,4 @@
-// `ridge compare`: one operation on several GPUs, by several implementations, in several types or shapes.
+// `ridge compare`: one operation on several GPUs, with several implementations, types or shapes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,15 +33,15 @@ struct CompareOptions {
     ChartOutput chart;
 };
 
-/// Every combination of the GPUs, words and counts that were named, with what tells them apart.
+/// Every combination of the GPUs, words and counts that were named, with the values that differ.
 struct Comparison {
     std::vector<std::string> columns;  ///< what varies: "gpu", "impl", "seq"
     std::vector<Answer> answers;
-    std::vector<std::vector<std::string>> names;  ///< of each answer, one per column
-    std::size_t shapes = 1;                       ///< that every GPU and variant has, in a row
+    std::vector<std::vector<std::string>> names;  ///< for each answer, one per column
+    std::size_t shapes = 1;                       ///< of each GPU and variant, which are adjacent
 };
 
-/// The fields that vary, in the order in which the points do.
+/// The fields that vary, in the order in which the points vary.
 std::vector<std::string> varying_names(const SweepPlan& plan) {
     std::vector<std::string> names;
     for (const ListedWords& list : plan.listed) names.emplace_back(model::info_of(list.field).name);
@@ -101,7 +101,7 @@ std::string share_of_peak(const model::Prediction& p) {
     return format_number(100.0 * share, 3) + " %";
 }
 
-/// How many times as fast as the first GPU or variant at the same shape.
+/// Speed relative to the first GPU or variant at the same shape: "1.52x".
 std::string speed_up(const Comparison& comparison, std::size_t index) {
     const auto time_at = [&comparison](std::size_t i) {
         const auto* p = std::get_if<model::Prediction>(&comparison.answers[i].outcome);
@@ -114,7 +114,7 @@ std::string speed_up(const Comparison& comparison, std::size_t index) {
     return {};
 }
 
-/// "2.47 - 3.07 ms", or with both units where they differ.
+/// "2.47 - 3.07 ms", or with both units if they differ.
 std::string band_of(const model::Prediction& p) {
     const std::string low = format(p.low);
     const std::string high = format(p.high);
@@ -145,7 +145,7 @@ Table comparison_table(const Comparison& comparison) {
     return table;
 }
 
-/// The same in base units with six digits, for programs.
+/// The table in base units with six digits, for programs.
 Table exact_table(const Comparison& comparison, const std::string& op) {
     Table table{.columns = {{"op"}, {"gpu"}}, .rows = {}};
     const bool gpu_varies = comparison.columns.front() == "gpu";
@@ -164,7 +164,7 @@ Table exact_table(const Comparison& comparison, const std::string& op) {
     return table;
 }
 
-/// Why answers are missing, each reason once.
+/// Writes why answers are missing, each reason once.
 void write_refusals(const Context& context, const Comparison& comparison) {
     std::vector<std::string> said;
     const auto width = static_cast<std::size_t>(std::max(40, context.width));
@@ -180,7 +180,7 @@ void write_refusals(const Context& context, const Comparison& comparison) {
     }
 }
 
-/// Places are the values of the first column; the others make classes.
+/// Draws the comparison: places are the values of the first column, classes those of the others.
 void draw(const Context& context, const CompareOptions& options, const Comparison& comparison,
           const std::string& title) {
     std::vector<ComparedName> names;
@@ -194,7 +194,7 @@ void draw(const Context& context, const CompareOptions& options, const Compariso
     write_chart_output(context, options.chart, comparison_chart(comparison.answers, names, title));
 }
 
-/// What all rows share: the fixed fields, and the GPU where it does not vary.
+/// What all rows share: the fixed fields, and the GPU if it does not vary.
 std::string title_of(const SweepPlan& plan, const Comparison& comparison) {
     std::string title = text_of(plan.kind, plan.fixed);
     for (const SweptField& field : plan.swept) {
@@ -261,8 +261,8 @@ Action build_compare(CommandLine& line, std::span<const std::string> arguments) 
     add_format_option(line, options->format, "table|chart|json|csv|md");
     add_chart_options(line, options->chart);
     line.footer(
-        "--gpu, --impl, --dtype and other words may be lists (a,b), counts ranges as in\n"
-        "`ridge sweep`; every combination is a row, and a dot with its band on a chart.\n"
+        "--gpu, --impl, --dtype and other words may be lists (a,b), counts may be ranges\n"
+        "as in `ridge sweep`. Every combination is a row, or a dot with its band.\n"
         "Examples:\n"
         "  ridge compare matmul --m 8192 --n 8192 --k 8192 --dtype bf16 \\\n"
         "      --gpu a100-sxm-80gb,h100-sxm,h200-sxm\n"

@@ -1,4 +1,4 @@
-// `ridge compare model`: one step of a model on several GPUs, in several software, types, batches.
+// `ridge compare model`: one step of a model for several GPUs, software stacks, types and batches.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace {
 struct CompareModel {
     explicit CompareModel(CommandLine& line) : gpu(line), word(line), model(line, Lists::allowed) {}
 
-    /// "model", where an operation would stand.
+    /// The word "model" in the place of an operation.
     struct Word {
         explicit Word(CommandLine& line) {
             line.positional("op", text, "model").value("OP").one_of({"model"});
@@ -76,7 +76,7 @@ bool fits(const StepAnswer& answer) {
     return bytes_of(answer.memory.reserved) <= *answer.usable;
 }
 
-/// Tokens per second of wall time against the first row.
+/// Tokens per second of wall time, relative to the first row.
 double against_first(const ComparedModels& compared, const StepAnswer& answer) {
     return tokens_per_s(answer) / tokens_per_s(compared.answers.front());
 }
@@ -130,7 +130,8 @@ Table exact_table(const ComparedModels& compared) {
     return table;
 }
 
-/// A place on the x axis for each value of the first column, a series for the rest.
+/// One place on the x axis for each value of the first column, and one series for each combination
+/// of the other columns.
 plot::Chart chart_of(const ComparedModels& compared, const std::string& title) {
     plot::Sweep sweep;
     sweep.title = title;
@@ -215,8 +216,8 @@ Action build_compare_model(CommandLine& line) {
     add_format_option(line, command->format, "table|chart|json|csv|md");
     add_chart_options(line, command->chart);
     line.footer(
-        "--gpu, --software and --dtype may be lists (a,b), --tp and --batch also ranges; every\n"
-        "combination is a row.\n"
+        "--gpu, --software and --dtype may be lists (a,b), --tp and --batch also ranges.\n"
+        "Every combination is a row.\n"
         "Examples:\n"
         "  ridge compare model llama-3.1-8b --gpu h100-sxm,h200-sxm,b200 --phase decode \\\n"
         "      --software transformers,compiled,serving --batch 16\n"

@@ -1,4 +1,4 @@
-// `ridge compare model`: steps of a model beside each other.
+// `ridge compare model`: steps of a model side by side.
 #pragma once
 
 #include "cli/commands/commands.h"

@@ -1,4 +1,4 @@
-// `ridge completions`: what a shell completes, listed from the commands' own options.
+// `ridge completions`: shell completions, made from the commands' own options.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -19,7 +19,7 @@ struct Words {
     std::set<std::string> words;
 };
 
-/// Values of an option; an empty command or operation means any.
+/// Values of an option; an empty command or operation matches any.
 struct Values {
     std::string command;
     std::string operation;
@@ -29,11 +29,11 @@ struct Values {
 
 struct Program {
     std::map<std::string, Words> commands;
-    std::vector<Values> values;       ///< as they stand, one per command, operation and option
+    std::vector<Values> values;       ///< one entry per command, operation and option
     std::set<std::string> for_files;  ///< options whose value is a path
 };
 
-/// The words of a field of the operation by the name of its option.
+/// The words of the operation's field that has this option.
 std::vector<std::string> field_words(const std::string& operation, const std::string& option) {
     if (operation.empty() || option.rfind("--", 0) != 0) return {};
     std::string name = option.substr(2);
@@ -78,7 +78,7 @@ void collect(const CommandLine& line, const std::string& command, const std::str
     }
 }
 
-/// Values that hold for more than one operation, or command, are kept once.
+/// Merges values that are the same for several operations or commands.
 std::vector<Values> merged(const std::vector<Values>& values) {
     std::map<std::string, std::set<std::vector<std::string>>> by_option;
     std::map<std::pair<std::string, std::string>, std::set<std::vector<std::string>>> by_operation;
@@ -160,7 +160,7 @@ void write_bash(std::ostream& out, const Program& program) {
     std::set<std::string> names;
     for (const auto& [name, words] : program.commands) names.insert(name);
     const auto offer = [](const std::string& words) { return "_ridge_offer \"" + words + "\""; };
-    // A list is completed behind its last comma.
+    // A list is completed after its last comma.
     out << "# bash completion of ridge: source <(ridge completions bash)\n"
            "_ridge_offer() {\n"
            "  local before=\"\"\n"
@@ -202,7 +202,7 @@ void write_zsh(std::ostream& out, const Program& program) {
     out << "  esac\n}\ncompdef _ridge ridge 2>/dev/null\n";
 }
 
-/// The inside of a text in single quotes, as fish escapes it.
+/// The text as fish escapes it inside single quotes.
 std::string quoted(std::string_view text) {
     std::string escaped;
     for (const char c : text) {

@@ -29,7 +29,7 @@ struct DoctorOptions {
     std::string format;
 };
 
-/// One line of the report: what was looked at, what was found, and whether it is well.
+/// One line of the report: what was checked, what was found, and whether it is well.
 struct Finding {
     std::string subject;
     std::string found;
@@ -110,7 +110,7 @@ void add_description(const DeviceInfo& info, const Machines& machines,
     if (name.empty()) {
         findings.push_back({"description", "none is called '" + info.name + "'", false,
                             "write one (docs/gpu-files.md) and give it with --gpu-file; measuring "
-                            "works without"});
+                            "works without one"});
     } else {
         findings.push_back({"description", name});
     }

@@ -1,4 +1,4 @@
-// `ridge effect`: lessons of GPU performance, each predicted over a sweep, beside what was measured.
+// `ridge effect`: lessons in GPU performance, each a sweep of predictions beside measurements.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -51,7 +51,7 @@ using Chosen = std::vector<const effects::Effect*>;
 Chosen chosen(const std::string& name) {
     if (name.empty()) {
         throw InputError("NAME is missing", {},
-                         "`ridge effect list` lists the effects, `all` is all");
+                         "`ridge effect list` lists the effects; `all` selects all of them");
     }
     Chosen out;
     if (name != "all") return {&effects::find_effect(name)};
@@ -81,7 +81,7 @@ int list_effects(const Context& context, const std::string& format) {
     return success;
 }
 
-/// Every question behind the points, each once.
+/// Every question behind the points, without duplicates.
 std::vector<measure::Question> questions_of(const Chosen& chosen, const effects::Subject& subject) {
     std::vector<measure::Question> out;
     std::set<std::string> known;
@@ -93,7 +93,7 @@ std::vector<measure::Question> questions_of(const Chosen& chosen, const effects:
     return out;
 }
 
-/// Those that a device can be asked for.
+/// The questions that can be measured on a device.
 std::vector<measure::Question> measurable(std::vector<measure::Question> questions) {
     std::erase_if(questions, [](const measure::Question& question) {
         return std::holds_alternative<model::Collective>(question.operation) ||
@@ -102,7 +102,7 @@ std::vector<measure::Question> measurable(std::vector<measure::Question> questio
     return questions;
 }
 
-/// Measures what is not known so far; true when Ctrl-C ended it.
+/// Measures what is not recorded yet; true if Ctrl-C ended it.
 bool measure_live(const Context& context, const EffectOptions& options, measure::Device& device,
                   std::span<const measure::Question> questions, effects::Measured& measured) {
     const Interruption interruption;
@@ -164,7 +164,8 @@ void write_studies(const Context& context, const EffectOptions& options,
     }
 }
 
-/// One file for one effect; a folder, which is made, with one page for all. Before anything is measured.
+/// The output file: a file for one effect, or one page in a folder, which is made, for all. Called
+/// before anything is measured.
 std::string file_for(const EffectOptions& options) {
     const std::string& output = options.output.file;
     if (options.name != "all" || output.ends_with(".html")) {
@@ -243,11 +244,11 @@ Action build_effect(CommandLine& line, std::span<const std::string> /*arguments*
     line.positional("NAME", options->name, "an effect, `all`, or `list`");
     add_format_option(line, options->format, "chart|table|json|csv|md");
     add_chart_options(line, options->output);
-    line.option("--records", options->records, "files or folders of further records to draw")
+    line.option("--records", options->records, "files or folders of more records to draw")
         .value("PATH");
     line.flag("--measure", options->measure, "measure on the GPU at hand");
     line.option("--save", options->save,
-                "folder for the records of --measure; what it holds is not measured again")
+                "folder for the records of --measure; what is recorded there is not measured again")
         .value("FOLDER");
     line.option("--seconds", options->seconds, "longest time to spend sampling one operation")
         .value("SECONDS")
@@ -263,7 +264,7 @@ Action build_effect(CommandLine& line, std::span<const std::string> /*arguments*
         "  ridge effect fusion --gpu a100-sxm-80gb -o fusion.svg\n"
         "  ridge effect all --gpu h100-sxm -o report/\n"
         "  ridge effect power --measure --save records/\n"
-        "Hollow marks and lines are predicted, filled marks measured.");
+        "Hollow marks and lines are predicted, filled marks are measured.");
     return [options](const Context& context) { return show_effects(context, *options); };
 }
 

@@ -46,7 +46,7 @@ std::optional<Format> format_of(const FitOptions& options) {
 
 constexpr std::string_view residual = "residual";
 
-/// What a correction rests on, for its source: the user's words, else the names of the data.
+/// The source of a correction: the user's words, else the names of the data.
 std::string source_of(const FitOptions& options, std::size_t rows) {
     std::string from = options.source;
     if (from.empty()) {
@@ -63,7 +63,7 @@ std::string source_of(const FitOptions& options, std::size_t rows) {
     return fmt::format("ridge fit residual{}: residuals of {} rows; {}", gpus, rows, from);
 }
 
-/// One overlay a GPU: into the folder named by --output, else, without a format, to the console.
+/// Writes one overlay for each GPU to the folder of --output or, without a format, to the console.
 void write_overlays(const Context& context, const FitOptions& options,
                     const std::vector<measure::ResidualReport>& reports) {
     std::map<std::string, std::size_t> gpus;
@@ -126,16 +126,15 @@ int run_program(const Context& context, const FitOptions& options) {
         if (program.name != options.program) continue;
         const std::vector<measure::FitReport> reports = program.run(request);
         if (reports.empty()) {
-            throw InputError(
-                "there are no rows of these GPUs that " + program.name + " is fitted to",
-                {options.data.empty() ? options.records.front() : options.data});
+            throw InputError("there are no rows of these GPUs to fit " + program.name + " to",
+                             {options.data.empty() ? options.records.front() : options.data});
         }
         write_fits(context, reports, format_of(options));
         int code = success;
         for (const measure::FitReport& report : reports) {
             if (report.usable()) continue;
             context.err << "ridge: the fit on " << report.name << " is " << name_of(report.status)
-                        << "; its values are not to be used\n";
+                        << "; do not use its values\n";
             code = bad_data;
         }
         return code;
@@ -162,25 +161,25 @@ Action build_fit(CommandLine& line, std::span<const std::string>) {
     line.option("--data", options->data, "folder of CSV tables of measured times").value("DIR");
     add_keep_option(line, options->keep);
     line.option("--records", options->records,
-                "records of bundled kernels (files or folders), in place of tables")
+                "records of bundled kernels (files or folders), instead of tables")
         .value("PATH");
     line.option("-o,--output", options->output,
                 "folder for the overlays that residual writes, one for each GPU")
         .value("DIR");
     line.option("--source", options->source,
-                "where the data come from, for the overlays of residual")
+                "source of the data, cited in the overlays of residual")
         .value("TEXT");
     line.flag("--held-out", options->held_out,
-              "of bands: no fit has seen the rows, so 10 % lie outside on either side, not 8");
+              "for bands: no fit has seen these rows, so 10 % lie outside on each side, not 8");
     add_format_option(line, options->format, "file|table|json|csv|md");
     line.footer(
-        "GPUs named together (--gpu a,b) are fitted together; without --gpu each GPU of\n"
-        "the tables is fitted by itself. The lines printed are fields of a description\n"
-        "file, with the standard error and the strongest correlation of each; one that\n"
-        "the rows do not determine keeps its value and is a comment. --format writes\n"
+        "GPUs named together (--gpu a,b) are fitted together; without --gpu, each GPU in\n"
+        "the tables is fitted by itself. The output lines are fields of a description\n"
+        "file, each with its standard error and strongest correlation. A field that the\n"
+        "rows do not determine keeps its value and becomes a comment. --format prints\n"
         "rows instead. MODEL bands makes the table of 80 % bands,\n"
-        "model/roof/band_table.inc, from tables and records; residual corrects what the\n"
-        "analytic model leaves, in an overlay for each GPU.\n"
+        "model/roof/band_table.inc, from tables and records. MODEL residual corrects the\n"
+        "errors of the analytic model, in one overlay for each GPU.\n"
         "Example:\n"
         "  ridge fit memory --data measurements --gpu a100-pcie-40gb\n"
         "  ridge fit attention --records measure/records/h200-sxm");

@@ -1,4 +1,4 @@
-// `ridge gpus`: the GPUs that ridge knows, one of them in full, a file checked, peaks over the years.
+// `ridge gpus`: lists GPUs, shows one in full, checks description files, draws a timeline.
 #include <fmt/format.h>
 
 #include <memory>
@@ -46,7 +46,7 @@ std::optional<FlopRate> leading_peak(const model::Machine& machine) {
     return machine.vector_peak(model::DataType::fp32);
 }
 
-/// In base units with six digits, for programs.
+/// The value with six digits, for programs.
 std::string figure(double value) {
     return format_number(value, 6);
 }
@@ -141,7 +141,7 @@ int show_gpu(const Context& context, const GpusOptions& options) {
     return success;
 }
 
-/// Lines as compilers write them, or rows where a format was asked for.
+/// Lines as compilers write them, or rows if a format was asked for.
 void write_problems(const Context& context, const std::vector<hardware::Problem>& problems,
                     const std::string& format) {
     if (format.empty()) {
@@ -230,7 +230,7 @@ Action build_gpus(CommandLine& line, std::span<const std::string>) {
     line.require_subcommands(0, 1);
     add_format_option(line, options->format, "table|json|csv|md");
     options->show.positional("name", options->name, "GPU by name or alias").value("GPU").required();
-    options->show.flag("--all", options->all, "every number with its source");
+    options->show.flag("--all", options->all, "show every number with its source");
     options->show.fall_through();
     add_format_option(options->show, options->format, "table|json|csv|md");
     options->check.positional("file", options->files, "GPU descriptions").value("FILE").required();

@@ -128,7 +128,7 @@ void write_results(const Context& context, const MeasureArguments& arguments,
     }
 }
 
-/// Says what became of the questions and returns the exit code.
+/// Prints how many questions were measured, failed or left, and returns the exit code.
 int conclude(const Context& context, const measure::SuiteResult& result,
              const MeasureArguments& arguments) {
     std::int64_t measured = 0;
@@ -147,7 +147,7 @@ int conclude(const Context& context, const measure::SuiteResult& result,
         context.err << fmt::format("{} measured, {} failed, {} already there, {} not reached\n",
                                    measured, failed, result.skipped, result.remaining);
     }
-    if (wrong > 0) context.err << fmt::format("ridge: {} kernels computed wrongly\n", wrong);
+    if (wrong > 0) context.err << fmt::format("ridge: {} kernels gave wrong results\n", wrong);
     if (result.stopped) {
         context.err << "ridge: the device stopped working: " << *result.stopped << '\n';
         return device_failure;
@@ -190,7 +190,7 @@ Action build_measure(CommandLine& line, std::span<const std::string> arguments) 
         .value("COUNT")
         .in_range(std::uint64_t{0}, std::uint64_t{1} << 53U);
     line.option("-o,--output", options->output,
-                "folder for records; what is recorded there already is skipped")
+                "folder for records; what is already recorded there is skipped")
         .value("FOLDER");
     line.option("--data", options->pattern, "input data: normal, uniform, zeros or constant")
         .one_of({"normal", "uniform", "zeros", "constant"});
@@ -200,13 +200,13 @@ Action build_measure(CommandLine& line, std::span<const std::string> arguments) 
     line.option("--budget", options->budget, "time limit of the whole run (a suite has its own)")
         .value("SECONDS")
         .in_range(0.001, 1e6);
-    line.flag("--no-counters", options->no_counters, "times only");
+    line.flag("--no-counters", options->no_counters, "measure times only");
     line.flag("--retry", options->retry, "try recorded failures again");
     line.footer(
         "Examples:\n"
         "  ridge measure matmul --m 4096 --n 4096 --k 4096 --dtype bf16\n"
         "  ridge measure --suite quick -o records/\n"
-        "Exit code 3: no device, or a kernel computes wrongly; 130: Ctrl-C.");
+        "Exit code 3: no device, or a kernel gave wrong results; 130: Ctrl-C.");
     return [options](const Context& context) { return measure_all(context, *options); };
 }
 

@@ -41,7 +41,7 @@ int list_presets(const Context& context) {
     return success;
 }
 
-/// The charts that were asked for; without --chart a page holds all, a picture the step.
+/// The charts that were asked for. Without --chart, a page holds all and a picture the step.
 std::vector<plot::Chart> charts_of(const ModelCommand& command, const StepAnswer& answer,
                                    const hardware::Description* gpu) {
     const bool page = plot::format_of(command.chart.file) == plot::Format::html;
@@ -57,7 +57,7 @@ std::vector<plot::Chart> charts_of(const ModelCommand& command, const StepAnswer
     }
     if (answer.listed &&
         (!timed || command.chart_name == "latency" || command.chart_name == "memory")) {
-        throw InputError("chart: a list of operations has a step and a roofline, on a GPU");
+        throw InputError("chart: a list of operations has only step and roofline, and needs a GPU");
     }
     std::vector<plot::Chart> charts;
     if (timed && wanted("step", true)) charts.push_back(step_chart(answer));
@@ -112,7 +112,7 @@ int run_model(const Context& context, ModelCommand& command) {
     }
     const Format format = parse_format(command.format);
     if (!command.chart_name.empty() && command.chart.file.empty()) {
-        throw InputError("chart: it needs a file to be written to", {}, "add -o FILE.svg");
+        throw InputError("chart: --chart needs an output file", {}, "add -o FILE.svg");
     }
     std::optional<Machines> machines;
     Place place;
@@ -124,7 +124,7 @@ int run_model(const Context& context, ModelCommand& command) {
     }
     place.host = command.model.host_or(place.host);
     if (program && (command.serving.serve || command.serving.advise)) {
-        throw InputError("a list of operations is neither served nor advised on");
+        throw InputError("--serve and --advise do not apply to a list of operations");
     }
     if (command.serving.serve || command.serving.advise) {
         return run_serving(context, command, architecture, place, format);
@@ -132,7 +132,7 @@ int run_model(const Context& context, ModelCommand& command) {
     StepAnswer answer = program ? answer_program(architecture, std::move(*program), place)
                                 : answer_step(architecture, command.model.request(), place);
     add_largest(answer);
-    // What is refused is refused before anything is written.
+    // Errors come before anything is written.
     std::vector<plot::Chart> charts;
     if (!command.chart.file.empty()) charts = charts_of(command, answer, gpu);
     write_step(context, answer, command.operations, format);
@@ -145,7 +145,7 @@ int run_model(const Context& context, ModelCommand& command) {
 Action build_model(CommandLine& line, std::span<const std::string> /*arguments*/) {
     const auto command = std::make_shared<ModelCommand>(line);
     line.flag("--list", command->list, "list the presets");
-    line.flag("--all", command->operations, "every kernel, not only the sums of operations");
+    line.flag("--all", command->operations, "list every kernel, not only totals per operation");
     line.option("-o,--output", command->chart.file,
                 "charts: all on an .html page, one as .svg, .png or .pdf")
         .value("FILE");

@@ -22,7 +22,7 @@ namespace {
 
 using programs::ServingPoint;
 
-/// Of a million tokens, at the price of a GPU for an hour.
+/// Cost of a million tokens, at a price per GPU and hour.
 double cost_of(const ServingPoint& point, double price) {
     return price / 3600.0 / point.per_gpu() * 1e6;
 }
@@ -101,8 +101,8 @@ void write_choice(const Context& context, const ServingOptions& options,
     context.out << '\n';
     if (!best) return write_sentence(context, "No batch that fits meets the targets.");
     std::string text =
-        fmt::format("Batch {}{}: {} tokens/s at {} to the first token and {} for each.",
-                    best->batch, best->gpus > 1 ? fmt::format(" on {} GPUs", best->gpus) : "",
+        fmt::format("Batch {}{}: {} tokens/s, {} to the first token, {} per token.", best->batch,
+                    best->gpus > 1 ? fmt::format(" on {} GPUs", best->gpus) : "",
                     format_number(best->tokens_per_s, 4), format(best->ttft), format(best->tpot));
     if (options.requests > 0.0) {
         const double needed = options.requests * static_cast<double>(options.answer);
@@ -117,7 +117,7 @@ void write_choice(const Context& context, const ServingOptions& options,
 
 ServingOptions::ServingOptions(CommandLine& line) {
     line.flag("--serve", serve, "time to first token, time per token, tokens/s over batch sizes");
-    line.option("--answer", answer, "serve: tokens of an answer").group("Serving");
+    line.option("--answer", answer, "serve: tokens per answer").group("Serving");
     line.option("--most", most, "serve: largest batch").group("Serving");
     line.option("--ttft", ttft, "serve: longest time to the first token, \"500 ms\"")
         .value("TIME")
@@ -131,7 +131,7 @@ ServingOptions::ServingOptions(CommandLine& line) {
     line.option("--requests", requests, "serve: requests per second to meet")
         .not_negative()
         .group("Serving");
-    line.flag("--advise", advise, "what would help, each by predicting it");
+    line.flag("--advise", advise, "which changes would help, each one predicted");
 }
 
 void ServingOptions::check() const {

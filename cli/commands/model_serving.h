@@ -31,14 +31,14 @@ struct ServingOptions {
     double requests = 0.0;
 };
 
-/// What is served, and where.
+/// The model that is served, and where.
 struct Served {
     programs::Request request;
     std::vector<std::int64_t> degrees;  ///< of tensor parallelism
     Place place;
 };
 
-/// Points over batch sizes, as a table, CSV, JSON or chart; the exit code.
+/// Writes points over batch sizes as a table, CSV, JSON or chart; returns the exit code.
 int write_serving(const Context& context, const ServingOptions& options, const ChartOutput& chart,
                   const programs::Architecture& architecture, const Served& served, Format format);
 

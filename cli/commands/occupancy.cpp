@@ -36,7 +36,7 @@ struct OccupancyOptions {
     std::string format;
 };
 
-/// The question with what it is asked of.
+/// The kernel's block and the GPU it runs on.
 struct Kernel {
     BlockResources block;
     const model::Machine* machine = nullptr;
@@ -45,7 +45,7 @@ struct Kernel {
 
 Kernel kernel_of(const OccupancyOptions& options, Machines& machines) {
     if (options.threads.empty()) {
-        throw InputError("threads is missing", {}, "threads of a block: --threads 256");
+        throw InputError("threads is missing", {}, "threads per block: --threads 256");
     }
     Kernel kernel;
     kernel.block.threads = parse_count(options.threads, "threads");
@@ -58,7 +58,7 @@ Kernel kernel_of(const OccupancyOptions& options, Machines& machines) {
     kernel.machine = &machines.at(options.gpu.name());
     if (!kernel.machine->limits) {
         throw InputError(kernel.machine->name +
-                         " has no limits of threads, registers and shared "
+                         " has no limits for threads, registers and shared "
                          "memory in its description");
     }
     kernel.limits = *kernel.machine->limits;
@@ -74,7 +74,7 @@ void write_line(const Context& context, std::string_view label, const std::strin
 }
 
 std::string resident_text(const Occupancy& found, const SmLimits& limits) {
-    return fmt::format("{} block{} an SM: {} of {} warps, {}", found.blocks,
+    return fmt::format("{} block{} per SM: {} of {} warps, {}", found.blocks,
                        found.blocks == 1 ? "" : "s", found.warps, limits.warps,
                        percent(found.fraction));
 }
@@ -84,7 +84,7 @@ std::string refusal(const Kernel& kernel, const Occupancy& found) {
     const SmLimits& limits = kernel.limits;
     switch (found.limiter) {
         case OccupancyLimiter::registers:
-            return fmt::format("a block may have at most {} registers, {} a thread",
+            return fmt::format("a block may have at most {} registers, {} per thread",
                                limits.registers_per_block, limits.registers_per_thread);
         case OccupancyLimiter::shared:
             return "a block may have at most " + format_capacity(limits.shared_per_block) +
@@ -94,14 +94,14 @@ std::string refusal(const Kernel& kernel, const Occupancy& found) {
     }
 }
 
-/// What a block takes of an SM, resource by resource, and how many blocks that allows.
+/// What a block takes from an SM, by resource, and how many blocks that allows.
 Table resources_table(const Kernel& kernel, const Occupancy& found) {
     const SmLimits& limits = kernel.limits;
     const BlockResources& block = kernel.block;
     const std::int64_t warps = (block.threads + limits.warp_size - 1) / limits.warp_size;
     Table table{.columns = {{"  resource"},
-                            {"of a block", Align::right},
-                            {"of an SM", Align::right},
+                            {"per block", Align::right},
+                            {"per SM", Align::right},
                             {"blocks", Align::right},
                             {""}},
                 .rows = {}};
@@ -121,7 +121,7 @@ Table resources_table(const Kernel& kernel, const Occupancy& found) {
     return table;
 }
 
-/// What one step less of registers and of shared memory gives.
+/// What one step down in registers or in shared memory gives.
 std::vector<std::string> steps_text(const Kernel& kernel, const Occupancy& found) {
     std::vector<std::string> lines;
     BlockResources less = kernel.block;
@@ -130,14 +130,14 @@ std::vector<std::string> steps_text(const Kernel& kernel, const Occupancy& found
         const Occupancy then = occupancy(less, kernel.limits);
         const auto next = fewer_registers(kernel.block, kernel.limits);
         std::string text = fmt::format(
-            "one register less ({}): {}", less.registers,
+            "one register fewer ({}): {}", less.registers,
             then.blocks == found.blocks ? "no change" : resident_text(then, kernel.limits));
         if (next && *next != less.registers) {
             less.registers = *next;
             text += fmt::format("; {} or fewer: {}", *next,
                                 resident_text(occupancy(less, kernel.limits), kernel.limits));
         } else if (!next && then.blocks == found.blocks) {
-            text += "; registers alone give no further block";
+            text += "; fewer registers alone allow no further block";
         }
         lines.push_back(std::move(text));
     }
@@ -150,7 +150,7 @@ std::vector<std::string> steps_text(const Kernel& kernel, const Occupancy& found
     return lines;
 }
 
-/// Block sizes from one warp to the largest, and the one that was asked about.
+/// Block sizes from one warp to the largest, including the one that was asked about.
 std::vector<std::int64_t> block_sizes(const Kernel& kernel) {
     std::vector<std::int64_t> sizes;
     const std::int64_t warp = kernel.limits.warp_size;
@@ -165,7 +165,7 @@ std::vector<std::int64_t> block_sizes(const Kernel& kernel) {
     return sizes;
 }
 
-/// A row for each block size; people see a mark at the one that was asked about.
+/// A row for each block size; the text table marks the one that was asked about.
 Rows size_rows(const Kernel& kernel) {
     Rows rows{.columns = {{"gpu", {}, Shown::never},
                           {"threads", "  threads"},
@@ -222,7 +222,7 @@ void write_answer(const Context& context, const Kernel& kernel) {
     const SmLimits& limits = kernel.limits;
     const Occupancy found = occupancy(kernel.block, limits);
     const auto width = static_cast<std::size_t>(std::max(40, context.width));
-    context.out << wrap(fmt::format("blocks of {} threads, {} registers a thread, {} of shared "
+    context.out << wrap(fmt::format("blocks of {} threads, {} registers per thread, {} of shared "
                                     "memory on {}",
                                     kernel.block.threads, kernel.block.registers,
                                     format_capacity(kernel.block.shared), kernel.machine->title),
@@ -238,7 +238,7 @@ void write_answer(const Context& context, const Kernel& kernel) {
                                kernel.machine->sm_count));
         if (const auto carveout = carveout_of(kernel.block, limits)) {
             write_line(context, "carve-out",
-                       format_capacity(*carveout) + " of the L1 set apart as shared memory");
+                       format_capacity(*carveout) + " of the L1 used as shared memory");
         }
     }
     context.out << '\n';
@@ -270,15 +270,15 @@ int show(const Context& context, const OccupancyOptions& options) {
 
 Action build_occupancy(CommandLine& line, std::span<const std::string>) {
     const auto options = std::make_shared<OccupancyOptions>(line);
-    line.option("--threads", options->threads, "threads of a block (required)").value("COUNT");
-    line.option("--registers,--regs", options->registers, "registers of a thread (default 32)")
+    line.option("--threads", options->threads, "threads per block (required)").value("COUNT");
+    line.option("--registers,--regs", options->registers, "registers per thread (default 32)")
         .value("COUNT");
     line.option("--shared,--smem", options->shared,
-                "shared memory of a block, static and dynamic (default none)")
+                "shared memory per block, static plus dynamic (default none)")
         .value("SIZE");
     add_format_option(line, options->format, "table|json|csv|md");
     line.footer(
-        "`nvcc --ptxas-options=-v` prints registers and static shared memory of a kernel.\n"
+        "`nvcc --ptxas-options=-v` prints a kernel's registers and static shared memory.\n"
         "The table of block sizes keeps registers and shared memory as they are.\n"
         "Example:\n"
         "  ridge occupancy --threads 256 --registers 64 --shared 48KiB --gpu a100");

@@ -1,5 +1,5 @@
-// `ridge ops`: the operations with their names, and for one of them its fields, defaults,
-// implementations and, of an expression, its functions.
+// `ridge ops`: lists the operations, or shows one of them: its fields, defaults, implementations
+// and, for an expression, its functions.
 #include <algorithm>
 #include <memory>
 #include <ostream>
@@ -41,7 +41,7 @@ bool is_required(const model::OperationInfo& info, model::Field field) {
     return std::find(info.required.begin(), info.required.end(), field) != info.required.end();
 }
 
-/// The default in words; that of `impl` is the operation's usual one.
+/// The default in words; for `impl`, the operation's usual implementation.
 std::string usual_of(const model::OperationInfo& info, const model::FieldInfo& field) {
     if (is_required(info, field.field)) return "(required)";
     if (field.field == model::Field::impl) {
@@ -53,7 +53,7 @@ std::string usual_of(const model::OperationInfo& info, const model::FieldInfo& f
     return std::string(field.usual);
 }
 
-/// The fields of an operation: required ones first, then in the order of its table.
+/// The fields of an operation in the order of its table: required ones first, then optional ones.
 std::vector<const model::FieldInfo*> fields_of(const model::OperationInfo& info) {
     std::vector<const model::FieldInfo*> fields;
     for (const auto list : {info.required, info.optional}) {
@@ -80,7 +80,7 @@ Table fields_table(const model::OperationInfo& info) {
     return table;
 }
 
-/// Names by which a function may be called, its canonical one first.
+/// The names of a function, its canonical name first.
 std::string names_of(const model::FunctionInfo& function) {
     std::string names(function.name);
     for (const model::CallableName& callable : model::callable_names()) {
@@ -146,7 +146,7 @@ void write(const Context& context, const Table& table, Format format) {
     format == Format::csv ? write_csv(context.out, table) : write_markdown(context.out, table);
 }
 
-/// "  name         text", the text broken at the width of the terminal.
+/// "  name         text", with the text wrapped at the width of the terminal.
 void write_entry(const Context& context, std::string_view name, const std::string& text) {
     constexpr std::size_t indent = 17;
     const auto width = static_cast<std::size_t>(std::max(40, context.width));
@@ -162,7 +162,7 @@ void write_operations(const Context& context) {
             context, info.name,
             std::string(info.help) + (aliases.empty() ? aliases : "; also called " + aliases));
     }
-    context.out << "\n`ridge ops NAME` lists the fields of one.\n";
+    context.out << "\n`ridge ops NAME` lists the fields of an operation.\n";
 }
 
 void write_fields(const Context& context, const model::OperationInfo& info) {
@@ -219,8 +219,8 @@ int show_operation(const Context& context, const model::OperationInfo& info, For
     write_text(context.out, functions_table());
     context.out
         << "\nFLOP by definition, and what the pipes execute for fp32 (docs/model.md, E3).\n"
-           "Numbers, pi, names and parentheses as usual; c, alpha, beta and eps are scalars,\n"
-           "bias, gamma and scale vectors, all other names tensors.\n";
+           "Numbers, pi, names and parentheses work as usual. c, alpha, beta and eps are\n"
+           "scalars, bias, gamma and scale are vectors, all other names are tensors.\n";
     return success;
 }
 

@@ -45,7 +45,7 @@ void OrderedBlocks::start_thread() {
         threads_.emplace_back(
             [this, work = make_work_()](const std::stop_token& stop) { run(stop, work); });
     } catch (const std::system_error&) {
-        // The system gives no more threads: those that run, or `take` itself, do the work.
+        // The system allows no more threads: the running ones, or `take` itself, do the work.
         jobs_ = threads_.size();
     }
 }

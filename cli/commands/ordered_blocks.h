@@ -1,4 +1,4 @@
-// Blocks of rows that several threads turn into text, given back in the order in which they came.
+// Blocks of rows that several threads turn into text, returned in the order in which they came.
 //
 //   OrderedBlocks blocks(jobs, make_work);
 //   auto block = blocks.spare();
@@ -6,11 +6,11 @@
 //   blocks.submit(std::move(block));
 //   while (blocks.full() || blocks.oldest_done()) write(blocks.take());
 //
-// Method: one queue. Threads take the oldest block that nobody works on; `take` waits for the
-// oldest of all. One thread more is started with each block that waits behind another, up to
-// `jobs`, so a table of a single block starts none: `take` then does the work itself.
+// Method: one queue. A thread takes the oldest block that no thread works on; `take` waits for the
+// oldest block of all. Each block that waits behind another starts one more thread, up to `jobs`.
+// A table of a single block therefore starts none: `take` then does the work itself.
 //
-// Limits: one thread owns the object and calls its functions. Its owner takes a block where `full`
+// Limits: one thread owns the object and calls its functions. The owner takes a block when `full`
 // says so (2 * jobs + 2 blocks), which bounds the memory. Blocks not taken are dropped at the end.
 #pragma once
 
@@ -30,12 +30,12 @@
 
 namespace ridge::cli {
 
-/// Rows and what became of them.
+/// Rows and their answers.
 struct AnsweredBlock {
     RowBlock rows;
-    std::string text;           ///< of the rows that were answered
+    std::string text;           ///< the answered rows, as text
     std::int64_t answered = 0;  ///< all rows, or those before `failure`
-    std::int64_t failed = 0;    ///< of those answered, the ones without a prediction
+    std::int64_t failed = 0;    ///< answered rows without a prediction
     std::exception_ptr failure;
 };
 
@@ -51,7 +51,7 @@ class OrderedBlocks {
     OrderedBlocks(const OrderedBlocks&) = delete;
     OrderedBlocks& operator=(const OrderedBlocks&) = delete;
 
-    /// An empty block to fill: one that came back, or a new one.
+    /// An empty block to fill: one given back earlier, or a new one.
     [[nodiscard]] Block spare();
     void submit(Block block);
 
@@ -59,7 +59,7 @@ class OrderedBlocks {
     [[nodiscard]] bool full() const { return blocks_.size() >= most_blocks_; }
     [[nodiscard]] bool oldest_done();
 
-    /// The oldest block, answered; waits for it. There must be one.
+    /// Waits for the oldest block and returns it, answered. There must be one.
     [[nodiscard]] Block take();
     /// Keeps the memory of a block for `spare`.
     void give_back(Block block);
@@ -79,7 +79,7 @@ class OrderedBlocks {
     std::size_t jobs_;
     std::size_t most_blocks_;
     std::function<Work()> make_work_;
-    Work own_work_;  ///< of the owner, while there are no threads
+    Work own_work_;  ///< the owner's, while there are no threads
     std::vector<Block> spare_;
 
     std::mutex mutex_;

@@ -1,4 +1,4 @@
-// `ridge plot`: measured records drawn beside the predictions for them.
+// `ridge plot`: draws measured records beside their predictions.
 #include <algorithm>
 #include <memory>
 #include <set>
@@ -22,7 +22,7 @@
 namespace ridge::cli {
 namespace {
 
-/// What both charts take; each subcommand has its own.
+/// The options that both charts take; each subcommand has its own copy.
 struct RecordArguments {
     explicit RecordArguments(CommandLine& line) : gpu(line) {
         line.positional("records", paths, "files or folders of records").value("PATH").required();
@@ -40,7 +40,7 @@ struct RecordArguments {
     std::string format;
     ChartOutput output;
 
-    /// Whether the chart is wanted, and whether the values of its points are.
+    /// Whether the chart is wanted; `values` says whether its values are.
     [[nodiscard]] bool chart() const { return !values() || !output.file.empty(); }
     [[nodiscard]] bool values() const { return !format.empty() && format != "chart"; }
 };
@@ -61,7 +61,7 @@ struct PlotOptions {
     std::string y;
 };
 
-/// Filtered records with their predictions, and a title of the GPUs they come from.
+/// Filtered records with their predictions, and a title that names their GPU.
 struct ComparedRecords {
     Machines machines;
     std::vector<measure::Record> records;
@@ -90,7 +90,7 @@ ComparedRecords compare(const Context& context, const RecordArguments& arguments
     return compared;
 }
 
-/// Says which records are not in the chart, all but those of `drawn`.
+/// Prints which records are not in the chart: all except `drawn`.
 void say_left_out(const Context& context, const ComparedRecords& compared,
                   const std::set<std::size_t>& drawn) {
     LeftOut left_out;
@@ -101,7 +101,7 @@ void say_left_out(const Context& context, const ComparedRecords& compared,
     left_out.write(context, compared.records.size());
 }
 
-/// A chart needs something to show.
+/// InputError when there is nothing to draw.
 void require_compared(const ComparedRecords& compared, const RecordArguments& arguments) {
     if (!compared.validation.comparisons.empty()) return;
     throw InputError("no record could be compared: " + compared.validation.unused.front().reason,

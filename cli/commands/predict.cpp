@@ -33,7 +33,7 @@ struct PredictOptions {
     std::vector<std::string> sequence;
 };
 
-/// Numbers that read back exactly, as a table of rows has them.
+/// Writes numbers that read back exactly, as `--from` does for a table.
 void write_csv(const Context& context, const Answer& answer) {
     std::string text = "op,gpu";
     for (const std::string& name : result_columns()) text += "," + name;
@@ -145,7 +145,7 @@ int predict_many(const Context& context, const PredictOptions& options) {
 Action build_predict(CommandLine& line, std::span<const std::string> arguments) {
     const auto options = std::make_shared<PredictOptions>(line, arguments);
     add_format_option(line, options->format, "table|json|csv|md");
-    line.flag("--explain", options->explain, "show every term and say why");
+    line.flag("--explain", options->explain, "show every term and what limits the time");
     line.option("--op", options->sequence,
                 "operation in words, \"softmax rows=4096 cols=4096 count=32 name=scores\"; repeat "
                 "for a sequence")
@@ -153,7 +153,7 @@ Action build_predict(CommandLine& line, std::span<const std::string> arguments) 
     line.option("--from", options->from, "CSV of shapes, one prediction per row; - is stdin")
         .value("FILE");
     line.option("--keep", options->keep,
-                "with --from: further columns to pass through, separated by commas, or all")
+                "with --from: more columns to pass through, separated by commas, or all")
         .value("NAMES");
     line.option("--jobs", options->jobs,
                 "with --from: threads that predict (default: one per core)")

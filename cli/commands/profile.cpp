@@ -1,4 +1,4 @@
-// `ridge profile`: runs a program with a library that records what it does on its GPUs, and reports.
+// `ridge profile`: runs a program with a library that records its GPU work, and reports.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -50,7 +50,7 @@ struct ProfileOptions {
 constexpr const char* library_name = "libridge_inject.so";
 constexpr const char* library_variable = "RIDGE_INJECT_PATH";
 
-/// Where the library may be: beside the program, or where `cmake --install` puts it.
+/// Places to look for the library: beside the program, and where `cmake --install` puts it.
 std::vector<fs::path> library_places() {
     std::error_code error;
     const fs::path program = fs::read_symlink("/proc/self/exe", error);
@@ -75,13 +75,12 @@ std::string find_library() {
         if (fs::is_regular_file(place, error)) return place.string();
     }
     throw DeviceError(fmt::format(
-        "{} was not found (looked for {} and beside it in lib/ridge); it comes with a build with "
-        "CUDA "
-        "(-DRIDGE_CUDA=ON); or set {} to it",
+        "{} was not found (looked for {} and beside it in lib/ridge); it is built with CUDA "
+        "(-DRIDGE_CUDA=ON); or set {} to its path",
         library_name, places.empty() ? "it" : places.front().string(), library_variable));
 }
 
-/// Another tool that has programs load its library would lose against ours, or ours against it.
+/// DeviceError if another tool injects its library: CUDA and NVTX load only one.
 void require_no_other_profiler() {
     for (const char* const variable : {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"}) {
         const char* const value = std::getenv(variable);
@@ -94,11 +93,12 @@ void require_no_other_profiler() {
 
 void warn_without_driver(const Context& context) {
     if (dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) != nullptr) return;
-    context.err << "ridge: no NVIDIA driver here (libcuda.so.1 was not found): only what runs "
-                   "elsewhere is recorded\n";
+    context.err
+        << "ridge: no NVIDIA driver here (libcuda.so.1 was not found): only processes that run "
+           "elsewhere are recorded\n";
 }
 
-/// Files of the recordings that a prefix names.
+/// The recording files with this prefix.
 std::vector<std::string> files_of(const std::string& prefix) {
     const fs::path path(prefix);
     const std::string start = path.filename().string() + '.';
@@ -116,7 +116,7 @@ std::vector<std::string> files_of(const std::string& prefix) {
     return files;
 }
 
-/// The prefix as an absolute path in a folder that can be written; files of an earlier run go.
+/// The prefix as an absolute path in a writable folder; removes the files of an earlier run.
 std::string prepare(const std::string& output) {
     if (output.empty()) throw InputError("output: a name is missing");
     const fs::path path = fs::absolute(output);
@@ -131,8 +131,8 @@ std::string prepare(const std::string& output) {
     return path.string();
 }
 
-/// The GPUs of this machine, kept open: without, the driver sets a GPU up for each run of a program and takes
-/// it down behind it where no daemon holds it, a tenth of a second each.
+/// Keeps this machine's GPUs open. Otherwise, unless a daemon holds them, the driver initialises
+/// the GPUs for each run of a program and shuts them down after it, a tenth of a second each.
 class OpenDevices {
   public:
     OpenDevices() {
@@ -163,7 +163,7 @@ std::int64_t milliseconds(double seconds) {
     return static_cast<std::int64_t>(std::min(seconds, most) * 1e3);
 }
 
-/// Where the recordings of the runs that count begin.
+/// The file prefix of the recordings of counting runs.
 std::string counting_prefix(const std::string& prefix) {
     return prefix + ".counters";
 }
@@ -183,7 +183,7 @@ RecordingOptions recording_of(const ProfileOptions& options, const std::string& 
                 options.timeline ? static_cast<std::int64_t>(options.interval * nanoseconds) : 0};
 }
 
-/// The same of a run that counts, where the free run is recorded at `prefix`.
+/// The options of a counting run; `prefix` is where the free run is recorded.
 RecordingOptions counting_of(const ProfileOptions& options, const std::string& prefix) {
     RecordingOptions recording = recording_of(options, counting_prefix(prefix));
     recording.counted = options.launches;
@@ -212,7 +212,7 @@ ChildStatus record(const Context& context, const ProfileOptions& options,
     return status;
 }
 
-/// Runs the program until each of its kernels has every set of counters, or a run adds nothing.
+/// Runs the program until each kernel has every set of counters, or until a run adds none.
 ChildStatus count(const Context& context, const ProfileOptions& options, const std::string& library,
                   const std::string& prefix) {
     ChildStatus status;
@@ -221,7 +221,7 @@ ChildStatus count(const Context& context, const ProfileOptions& options, const s
     std::int64_t before = 0;
     RecordingOptions recording = counting_of(options, prefix);
     for (std::int64_t run = 0; run < options.runs; ++run) {
-        if (run == 0) context.err << "ridge: running it once more, for the counters\n";
+        if (run == 0) context.err << "ridge: running the program once more for the counters\n";
         status = record(context, options, library, recording);
         if (!status.failure.empty() || status.code != 0) break;
         const auto missing = programs::missing_sets(files_of(counting_prefix(prefix)));
@@ -234,15 +234,15 @@ ChildStatus count(const Context& context, const ProfileOptions& options, const s
         if (sets == 0 || sets == before) break;
         before = sets;
         if (run + 1 == options.runs) {
-            context.err << fmt::format("ridge: {} kernels lack counters; --runs allows more\n",
+            context.err << fmt::format("ridge: {} kernels lack counters; --runs allows more runs\n",
                                        kernels);
             break;
         }
         std::ofstream(earlier) << to_text(missing);
         recording.continued = true;
-        recording.repeats = false;  // they would have left nothing
+        recording.repeats = false;  // repeats would have left no counters missing
         context.err << fmt::format(
-            "ridge: running it again, for the counters that {} kernels lack\n", kernels);
+            "ridge: running the program again for the counters that {} kernels lack\n", kernels);
     }
     fs::remove(earlier, error);
     return status;
@@ -260,7 +260,7 @@ int profile(const Context& context, const ProfileOptions& options) {
     if (!options.trace.output.empty()) require_report_place(options.trace);
     const std::string prefix = prepare(options.output);
     warn_without_driver(context);
-    // Beside the first run, which sets the GPU up anyway.
+    // In parallel with the first run, which initialises the GPU anyway.
     std::future<std::unique_ptr<OpenDevices>> held;
     if (options.counters) {
         held = std::async(std::launch::async, [] { return std::make_unique<OpenDevices>(); });
@@ -273,7 +273,7 @@ int profile(const Context& context, const ProfileOptions& options) {
     TraceOptions report = options.trace;
     report.files = files_of(prefix);
     if (report.files.empty()) {
-        context.err << "ridge: no process of the program used CUDA or NVTX: nothing is recorded\n";
+        context.err << "ridge: no process of the program used CUDA or NVTX: nothing was recorded\n";
         return status.code != 0 ? status.code : device_failure;
     }
     context.err << "ridge: recorded " << report.files.size()
@@ -289,7 +289,7 @@ int profile(const Context& context, const ProfileOptions& options) {
     return status.code != 0 ? status.code : code;
 }
 
-/// What stands behind "--", word by word as it was given.
+/// The words after "--", unchanged.
 std::vector<std::string> behind_dashes(std::span<const std::string> arguments) {
     const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
     return dashes == arguments.end() ? std::vector<std::string>()
@@ -317,20 +317,18 @@ Action build_profile(CommandLine& line, std::span<const std::string> arguments) 
     line.flag("--whole-graphs", options->whole_graphs,
               "one entry per replayed CUDA graph instead of one per kernel in it");
     line.flag("--counters", options->counters,
-              "run the program again and count DRAM, L2 and shared bytes and FLOP of its kernels");
+              "run the program again; count DRAM, L2 and shared bytes and FLOP of its kernels");
     line.option("--launches", options->launches,
-                "with --counters: launches to count of each kernel, grid and block (default 1)");
-    line.option(
-        "--runs", options->runs,
-        "with --counters: most runs of the program; kernels launched three times or more need one "
-        "(default 8)");
-    line.flag(
-        "--no-repeats", options->no_repeats,
-        "with --counters: count by further runs alone; else a program that launches each kernel "
-        "once has its launches repeated within one run, on memory put back");
+                "with --counters: launches to count for each kernel, grid and block (default 1)");
+    line.option("--runs", options->runs,
+                "with --counters: maximum runs of the program; kernels launched three times or "
+                "more need one (default 8)");
+    line.flag("--no-repeats", options->no_repeats,
+              "with --counters: count only with further runs. By default, if a program launches "
+              "each kernel once, its launches are repeated within one run, with memory restored");
     line.flag("--timeline", options->timeline,
               "sample DRAM, SMs and tensor cores over time while the program runs");
-    line.option("--interval", options->interval, "between two samples (default 100)")
+    line.option("--interval", options->interval, "time between two samples (default 100)")
         .value("MICROSECONDS");
     add_trace_options(line, options->trace);
     line.option("--page", options->trace.output,
@@ -342,7 +340,7 @@ Action build_profile(CommandLine& line, std::span<const std::string> arguments) 
         "  ridge profile --range step -- ./simulate         # only NVTX ranges 'step'\n"
         "  ridge profile --counters -- python infer.py\n"
         "  ridge profile -o run -- torchrun --nproc-per-node 8 train.py\n"
-        "The exit code is the program's, unless that is 0. Needs an NVIDIA GPU; see\n"
+        "The exit code is the program's if it is not 0. Needs an NVIDIA GPU; see\n"
         "docs/profile.md.");
     if (auto command = behind_dashes(arguments); !command.empty()) {
         return [options, command](const Context& context) {

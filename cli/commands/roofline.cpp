@@ -49,7 +49,7 @@ Answer answer_for(const std::string& text, const model::Parameters& defaults,
     return answer;
 }
 
-/// The one GPU that all records come from. InputError when there are several.
+/// The one GPU that all records come from. InputError if they come from several.
 std::string gpu_of(const std::vector<measure::Record>& records,
                    const hardware::Catalogue& catalogue) {
     const std::string& device = records.front().device.name;
@@ -63,14 +63,14 @@ std::string gpu_of(const std::vector<measure::Record>& records,
     return name;
 }
 
-/// Records with counters stand at every level where there are few; operations only where asked for.
+/// By default, all levels for a few operations with records, else DRAM alone.
 Levels levels_of(const RooflineOptions& options, std::size_t operations) {
     constexpr std::size_t readable = 6;
     if (!options.levels.empty()) return options.levels == "all" ? Levels::all : Levels::dram;
     return !options.records.empty() && operations <= readable ? Levels::all : Levels::dram;
 }
 
-/// Records that meet the conditions, of one type where one is asked for.
+/// The records that meet the conditions and, if `type` is given, have that type.
 std::vector<measure::Record> records_of(const Context& context, const RooflineOptions& options,
                                         const Machines& machines,
                                         std::optional<model::DataType> type, LeftOut& left_out) {
@@ -92,7 +92,7 @@ std::vector<measure::Record> records_of(const Context& context, const RooflineOp
     return records;
 }
 
-/// Adds the records to the charts, and to `left_out` those that have no place on them.
+/// Adds the records to the charts, and those that cannot be drawn to `left_out`.
 void add_records(RooflineCharts& charts, const measure::Validation& validation,
                  const std::vector<measure::Record>& records, Machines& machines,
                  LeftOut& left_out) {
@@ -112,7 +112,7 @@ void add_records(RooflineCharts& charts, const measure::Validation& validation,
     }
 }
 
-/// The picture, the values of its roofs and points, or both: -o goes with every format.
+/// Writes the picture, the values of its roofs and points, or both: -o works with every format.
 void write(const Context& context, const RooflineOptions& options, const RooflineCharts& charts,
            model::DataType type) {
     const bool chart = options.format.empty() || options.format == "chart";
@@ -165,7 +165,7 @@ Action build_roofline(CommandLine& line, std::span<const std::string>) {
                 "operation in words, \"matmul m=4096 n=4096 k=4096\"; may be repeated")
         .value("TEXT");
     line.option("--dtype", options->type,
-                "element type of operations that do not name one (default bf16); of records, only "
+                "element type of operations that name none (default bf16); with records: only "
                 "those of this type")
         .value("WORD");
     line.option("--records", options->records,

@@ -35,7 +35,7 @@ struct SweepOptions {
 
     GpuOptions gpu;
     OperationArgument operation;
-    std::vector<std::string> order;  ///< the arguments: the first range is the abscissa
+    std::vector<std::string> order;  ///< the arguments; the first range is the abscissa
     std::string format;
     std::string x;
     std::string y;
@@ -47,8 +47,8 @@ struct SweepOptions {
 /// The GPUs of the sweep, in the order in which they were named.
 using Gpus = std::vector<const model::Machine*>;
 
-/// Visits GPU after GPU and variant after variant. Returns how many points could not be predicted;
-/// ends when the output takes no more.
+/// Visits all points, by GPU and then by variant. Returns how many points could not be predicted.
+/// Stops early when the output is closed.
 template <class Visit>
 std::int64_t visit_points(const Context& context, const SweepPlan& plan, const Gpus& gpus,
                           const Visit& visit) {
@@ -107,7 +107,7 @@ std::int64_t write_points_csv(const Context& context, const SweepPlan& plan, con
     return failed;
 }
 
-/// The prediction of a point; an invalid shape has its parameters and the reason.
+/// The prediction of a point; an invalid shape has its parameters and the reason instead.
 Json sweep_json(const SweepPlan& plan, const Answer& answer) {
     if (std::holds_alternative<model::Prediction>(answer.outcome)) return to_json(answer);
     Json json{{"op", model::info_of(plan.kind).name}, {"gpu", answer.machine->name}};
@@ -132,7 +132,7 @@ std::int64_t write_points_json(const Context& context, const SweepPlan& plan, co
     return failed;
 }
 
-/// The points as a table: what varies, then time and limiter, or all results in Markdown.
+/// The points as a table: what varies, then time and limiter (in Markdown all results).
 std::int64_t write_points_table(const Context& context, const SweepPlan& plan, const Gpus& gpus,
                                 Format written) {
     const bool brief = written == Format::table;
@@ -181,7 +181,7 @@ std::int64_t write_points_table(const Context& context, const SweepPlan& plan, c
     return failed;
 }
 
-/// Records of the same operation, circumstances and implementation at values that the sweep has.
+/// Draws records of the same operation, conditions and implementation at values of the sweep.
 void overlay_records(const Context& context, const SweepOptions& options, SweepChart& chart,
                      const Gpus& gpus, const Machines& machines) {
     const std::string only = gpus.size() == 1 ? gpus.front()->name : std::string();
@@ -206,7 +206,7 @@ void overlay_records(const Context& context, const SweepOptions& options, SweepC
     left_out.write(context, records.size());
 }
 
-/// False where no point could be predicted, which is said instead of drawn.
+/// Draws the sweep, or prints that no point could be predicted and returns false.
 bool draw_sweep(const Context& context, const SweepOptions& options, const SweepPlan& plan,
                 const Gpus& gpus, const Machines& machines) {
     constexpr std::int64_t most_drawn = 20'000;

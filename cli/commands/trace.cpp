@@ -1,4 +1,4 @@
-// `ridge trace`: what a recorded program spent its time on, and what it could save.
+// `ridge trace`: what a recorded program spent its time on, and how much it could save.
 #include "cli/commands/trace.h"
 
 #include <memory>
@@ -17,12 +17,12 @@
 namespace ridge::cli {
 namespace {
 
-/// Whether a file is the page (.html) or holds the charts; InputError for another ending.
+/// Whether the file is a page (.html) rather than a chart; InputError for an unknown ending.
 bool is_page(const std::string& file) {
     return plot::format_of(file) == plot::Format::html;
 }
 
-/// The GPU that --gpu names, else the one that the trace does.
+/// The GPU that --gpu names, else the one that the trace names.
 const model::Machine& machine_of(const TraceOptions& options, Machines& machines,
                                  const programs::Trace& trace) {
     if (options.gpu.given()) return machines.at(options.gpu.name());
@@ -34,8 +34,8 @@ const model::Machine& machine_of(const TraceOptions& options, Machines& machines
     return machines.at(device);
 }
 
-/// Whether the prediction is for the GPU that the trace names; one that ridge does not know is taken
-/// for the one that the user names.
+/// Whether the prediction is for the GPU that the trace names. If ridge does not know that GPU, it
+/// is assumed to be the one that the user names.
 programs::Target target_of(const programs::Trace& trace, const model::Machine& machine,
                            Machines& machines) {
     const std::string device = trace.device_name();
@@ -75,7 +75,7 @@ void write_file(const Context& context, const std::string& file, const programs:
     } else {
         const std::vector<plot::Chart> charts = program.charts();
         if (charts.empty())
-            throw InputError("the trace holds no kernel to draw", {.file = trace.file});
+            throw InputError("the trace has no kernels to draw", {.file = trace.file});
         plot::write_charts(file, charts);
     }
     context.err << "wrote " << file << '\n';
@@ -98,7 +98,7 @@ int report_traces(const Context& context, const TraceOptions& options) {
     const Format format = parse_format(options.format);
     if (!options.output.empty()) {
         require_report_place(options);
-        if (runs.size() > 1) throw InputError("output: the report of one trace");
+        if (runs.size() > 1) throw InputError("output: -o takes one trace, not two");
     }
     Machines machines = options.gpu.machines(context);
     std::vector<programs::TraceReport> reports;

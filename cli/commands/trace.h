@@ -1,4 +1,4 @@
-// What `ridge trace` says of files, for commands that make such files themselves.
+// The report of `ridge trace`, for commands that record such files themselves.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,17 @@ struct TraceOptions {
     std::string range;
     std::int64_t top = 20;
     std::string format;
-    std::string output;  ///< a page or charts, instead of text
+    std::string output;  ///< file for a page or charts, instead of text
 };
 
-/// --range, --top, --format.
+/// Adds --range, --top and --format.
 void add_trace_options(CommandLine& line, TraceOptions& options);
 
-/// InputError where the report's file has another ending or cannot be written: told before a long trace
-/// is read or a program runs.
+/// InputError if the report's file has an unknown ending or cannot be written. Checked before a
+/// long trace is read or a program runs.
 void require_report_place(const TraceOptions& options);
 
-/// Reads the files and writes the report; the exit code.
+/// Reads the files and writes the report; returns the exit code.
 int report_traces(const Context& context, const TraceOptions& options);
 
 }  // namespace ridge::cli

@@ -1,4 +1,4 @@
-// `ridge vram`: device memory of an operation; attention and the key and value cache have commands
+// `ridge vram`: device memory of an operation. Attention and the key and value cache have commands
 // of their own.
 #include "cli/commands/vram.h"
 
@@ -83,7 +83,7 @@ void write_fit(const Context& context, const Need& need) {
                    "On top of this, libraries hold workspaces and the allocator rounds sizes up.");
 }
 
-/// One row per tensor and the total.
+/// One row per tensor, and the total.
 Table exact_table(const Need& need) {
     Table table{.columns = {{"tensor"}, {"phase"}, {"bytes", Align::right}}, .rows = {}};
     for (const model::Allocation& part : need.footprint.parts) {

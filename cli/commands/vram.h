@@ -15,18 +15,18 @@ namespace ridge::cli {
                                           std::span<const std::string> arguments);
 [[nodiscard]] Action build_vram_kv_cache(CommandLine& line);
 
-/// The memory that was asked about: --capacity as it stands, or what a GPU's driver leaves.
+/// The memory to fit into: --capacity as given, or what a GPU's driver leaves usable.
 struct MemoryLimit {
     std::string name;
     std::string label;  ///< on charts: "h200-sxm"
     Bytes capacity;
     Bytes usable;
     bool measured = false;
-    std::int64_t multiprocessors = 0;  ///< 0 where only a capacity is given
+    std::int64_t multiprocessors = 0;  ///< 0 if only a capacity is given
     std::int32_t compute_capability = 0;
 };
 
-/// Nothing when neither --gpu nor --capacity was given.
+/// Nothing if neither --gpu nor --capacity is given.
 [[nodiscard]] std::optional<MemoryLimit> memory_limit(const Context& context, const GpuOptions& gpu,
                                                       const std::string& capacity);
 [[nodiscard]] MemoryLimit memory_limit_of(Machines& machines, const std::string& name);

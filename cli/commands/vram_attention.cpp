@@ -61,7 +61,7 @@ struct Answer {
     model::Largest largest;
 };
 
-/// The kernel that an implementation's name stands for where memory is concerned.
+/// The software whose allocations an implementation's name stands for.
 model::AttentionSoftware software_of(const std::string& impl) {
     if (impl.rfind("torch-", 0) == 0 || impl == "standard" || impl.rfind("flash", 0) == 0) {
         return model::parse_attention_software(impl);
@@ -102,7 +102,7 @@ std::optional<model::FitDimension> fit_dimension(const std::string& text,
     return given.contains(Field::seq_q) ? model::FitDimension::seq_kv : model::FitDimension::seq;
 }
 
-/// What is looked for need not be given.
+/// Sets a starting value for the size to search for, which need not be given.
 void fill_searched(std::map<Field, std::string>& texts,
                    const std::optional<model::FitDimension>& dimension) {
     if (!dimension) return;
@@ -150,7 +150,7 @@ void run_plan(Answer& answer) {
     answer.timeline = replay(answer.plan, answer.allocator);
 }
 
-/// The question in words, with the size that was found.
+/// Sets the title: the question in words, with the size that was found.
 void set_title(Answer& answer, model::Parameters parameters, bool causal) {
     const model::Attention& op = answer.call.attention;
     if (answer.dimension && answer.largest.size > 0) {
@@ -215,7 +215,7 @@ Answer answer_for(const AttentionOptions& options, std::map<Field, std::string> 
 
 void write_passes(const Context& context, const Answer& answer) {
     const model::AttentionMemory& memory = answer.memory;
-    Table table{.columns = {{"  beside the inputs"},
+    Table table{.columns = {{"  beyond the inputs"},
                             {"peak B", Align::right},
                             {"after B", Align::right},
                             {"reserved", Align::right}},
@@ -373,7 +373,7 @@ Json json_of(const Answer& answer) {
     return json;
 }
 
-/// The memory limits of all GPUs named, or of some well-known ones.
+/// The memory limits of all GPUs named or, without a name, of some well-known ones.
 std::vector<MemoryLimit> limits_of(const Context& context, const AttentionOptions& options) {
     if (!options.capacity.empty()) return {*memory_limit(context, options.gpu, options.capacity)};
     const std::vector<std::string> names =
@@ -404,7 +404,7 @@ void vram_over_sizes(const Context& context, const AttentionOptions& options) {
     });
 }
 
-/// The figures of an answer in one row.
+/// The figures of an answer as one row.
 Table exact_table(const Answer& answer) {
     Table table{.columns = {{"op"}}, .rows = {{answer.title}}};
     const Json json = json_of(answer);
@@ -481,9 +481,9 @@ Action build_vram_attention(CommandLine& line, std::span<const std::string> argu
     line.option("--roundup-power2", options->roundup,
                 "PyTorch's allocator with roundup_power2_divisions:N")
         .in_range(0, 64);
-    line.option("--fit", options->fit, "largest that fits: seq, batch or heads")
+    line.option("--fit", options->fit, "find the largest that fits: seq, batch or heads")
         .one_of({"seq", "batch", "heads"});
-    line.flag("--timeline", options->timeline, "every allocation and release, in order");
+    line.flag("--timeline", options->timeline, "list every allocation and release, in order");
     line.option("-o,--output", options->chart.file,
                 "timeline as a chart, or memory over a range: .svg, .html, .png or .pdf")
         .value("FILE");

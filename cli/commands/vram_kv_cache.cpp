@@ -1,4 +1,5 @@
-// `ridge vram kv-cache`: memory of the key and value cache, and the sequences beside weights.
+// `ridge vram kv-cache`: memory of the key and value cache, and the sequences that fit beside
+// weights.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,7 +44,7 @@ model::KvCache cache_of(const KvOptions& options) {
     } else if (options.kind == "mqa") {
         cache.kv_heads = 1;
     } else if (options.kind == "gqa") {
-        if (options.kv_heads == 0) throw InputError("kv_heads is missing: gqa groups the heads");
+        if (options.kv_heads == 0) throw InputError("kv_heads is missing: gqa needs it");
         cache.kv_heads = options.kv_heads;
     } else {
         cache.kv_heads = options.heads;
@@ -157,12 +158,12 @@ Action build_vram_kv_cache(CommandLine& line) {
     line.option("--layers", options->cache.layers, "layers (required)").required();
     line.option("--heads", options->heads, "query heads (mha)");
     line.option("--kv-heads", options->kv_heads, "key and value heads (gqa)");
-    line.option("--head-dim", options->cache.head_dim, "elements of one head");
+    line.option("--head-dim", options->cache.head_dim, "elements per head");
     line.option("--latent", options->cache.latent, "mla: elements of the latent vector");
     line.option("--rope-dim", options->cache.rope, "mla: elements of the rotary key");
     line.option("--dtype", options->dtype, "type of the cache: fp16, bf16, fp8, ...");
     line.option("--block", options->cache.block, "tokens in a page (0: no pages)");
-    line.option("--seq", options->seq, "tokens of a sequence");
+    line.option("--seq", options->seq, "tokens per sequence");
     line.option("--weights", options->weights, "memory of the weights, \"16 GB\"").value("SIZE");
     line.option("--capacity", options->capacity, "device memory, \"80GiB\", instead of --gpu")
         .value("SIZE");

@@ -1,7 +1,7 @@
 // Memory of attention against a size that varies: `ridge vram attention --seq 1024:131072:*2`.
 //
-// One line per implementation, the capacities of the GPUs across it, and the largest of the sizes
-// that fits into each.
+// One column or line per implementation, the capacities of the GPUs across the chart, and the size
+// that is the largest to fit into each.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@
 
 namespace ridge::cli {
 
-/// Texts of the fields; one of them is a range, and `impl` may be a list.
+/// Texts of the fields; one is a range, and `impl` may be a list.
 using FieldTexts = std::map<model::Field, std::string>;
 /// The memory of one question, or why it has none.
 using MemoryOf = std::function<std::variant<Bytes, std::string>(const FieldTexts&)>;
@@ -28,13 +28,13 @@ using MemoryOf = std::function<std::variant<Bytes, std::string>(const FieldTexts
 struct LengthQuestion {
     FieldTexts texts;
     std::string pass;                 ///< "inference"
-    std::vector<MemoryLimit> limits;  ///< of the GPUs, may be empty
+    std::vector<MemoryLimit> limits;  ///< of the GPUs; may be empty
     std::string format;
     ChartOutput chart;
 };
 
-/// Writes the table, or the chart where a file or the format asks for it. InputError when more than
-/// one field is a range.
+/// Writes the table, or the chart if a file or the format asks for it. InputError if more than one
+/// field is a range.
 void write_lengths(const Context& context, const LengthQuestion& question, const MemoryOf& memory);
 
 }  // namespace ridge::cli

@@ -17,9 +17,9 @@ namespace {
 constexpr std::array passed_on{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
 volatile pid_t child = 0;
-volatile sig_atomic_t early = 0;  ///< a signal that came before the child's number was known
+volatile sig_atomic_t early = 0;  ///< a signal that came before the child's process id was known
 
-/// The terminal sends its signals to the child as well; those of a process go to us alone.
+/// Passes on signals from processes. The terminal sends its own signals to the child as well.
 extern "C" void pass_on(int signal, siginfo_t* info, void* /*context*/) {
     const int saved = errno;
     if (info != nullptr && info->si_code <= 0) {
@@ -32,7 +32,7 @@ extern "C" void pass_on(int signal, siginfo_t* info, void* /*context*/) {
     errno = saved;
 }
 
-/// Catches the signals that are passed on while it lives.
+/// While it lives, catches the signals to pass on.
 class PassingOn {
   public:
     PassingOn() {
@@ -43,7 +43,7 @@ class PassingOn {
         sigemptyset(&action.sa_mask);
         for (std::size_t i = 0; i < passed_on.size(); ++i) {
             sigaction(passed_on[i], nullptr, &old_[i]);
-            // What the caller ignores (nohup) stays ignored, for the child too.
+            // A signal that the caller ignores (nohup) stays ignored, in the child too.
             const bool ignored = old_[i].sa_handler == SIG_IGN;
             if (!ignored) sigaction(passed_on[i], &action, nullptr);
         }

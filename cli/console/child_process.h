@@ -1,9 +1,9 @@
-// Runs a command as a child of this program, in the foreground, and hands signals on to it.
+// Runs a command as a child of this program, in the foreground, and passes signals on to it.
 //
 //   const int status = run_child({"python", "train.py"}, {{"KEY", "value"}});
 //
-// Ctrl-C reaches the child from the terminal, a signal that somebody sends to this program is passed
-// on; this program waits in both cases. Streams and everything else are the child's as they are ours.
+// The child gets a Ctrl-C from the terminal; a signal that a process sends to this program is
+// passed on. In both cases this program waits for the child. The child inherits everything.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ namespace ridge::cli {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-/// The child's exit status, 128 + N where signal N ended it, 127 where there is no such command and 126
-/// where it cannot be run; `failure` then says why.
+/// The child's exit status: 128 + N if signal N ended it, 127 if there is no such command, 126 if
+/// it cannot be run. In the last two cases `failure` says why.
 struct ChildStatus {
     int code = 0;
     std::string failure{};

@@ -1,8 +1,8 @@
-// What a command may touch of the outside world: its streams and what it knows of the terminal.
+// A command's access to the outside world: its streams and facts about the terminal.
 //
-// Libraries never print; commands print to `out` and `err` of the context, which a test replaces
-// by string streams. Commands that measure open a device through `open_device`, which a test
-// replaces by a fake one.
+// Libraries never print. Commands print to `out` and `err` of the context, which a test replaces by
+// string streams. Commands that measure open a device through `open_device`, which a test replaces
+// by a fake device.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ enum ExitCode : int {
     device_failure = 3,
     bound_exceeded = 4,
     internal = 70,
-    interrupted = 130  ///< as shells report a Ctrl-C
+    interrupted = 130  ///< as shells report Ctrl-C
 };
 
 using OpenDevice = std::function<measure::Maybe<std::unique_ptr<measure::Device>>(std::int32_t)>;
@@ -34,7 +34,7 @@ struct Context {
     bool colour = false;    ///< ANSI colour on `out`
     bool terminal = false;  ///< `err` is a terminal: progress may be shown
     int width = 80;         ///< columns of the terminal
-    bool utf8 = true;       ///< the terminal takes UTF-8; charts are drawn in ASCII elsewhere
+    bool utf8 = true;       ///< the terminal takes UTF-8; if not, charts use ASCII
     OpenDevice open_device = measure::open_device;
 };
 

@@ -11,14 +11,14 @@
 namespace ridge::cli {
 namespace {
 
-/// Options whose value is a name: of a file, of a GPU, of anything.
+/// Whether the option's value is a name, for example of a file or a GPU.
 bool takes_name(std::string_view option) {
     constexpr std::array<std::string_view, 8> names{"-o",         "--output", "--from", "--records",
                                                     "--gpu-file", "--gpu",    "--keep", "--title"};
     return std::find(names.begin(), names.end(), option) != names.end();
 }
 
-/// The first count written with a power of 1000 in a word: of "m=4k", "1k:8k:*2" or "1k,2k".
+/// The first count in a word that is written with k, M or G: "m=4k", "1k:8k:*2" or "1k,2k".
 std::optional<std::string_view> decimal_count(std::string_view argument) {
     constexpr std::string_view separators = " \t=:,*\"'";
     while (!argument.empty()) {

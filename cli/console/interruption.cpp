@@ -15,7 +15,7 @@ Interruption::Interruption() {
     signalled = 0;
     struct sigaction action {};
     action.sa_handler = note_signal;
-    // The handler is used once: a second Ctrl-C ends the program as usual.
+    // The handler runs once: a second Ctrl-C ends the program as usual.
     action.sa_flags = static_cast<int>(SA_RESETHAND);
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, &old_interrupt_);

@@ -1,5 +1,5 @@
-// A line of progress on the error stream for anything over a second; silent when it is no terminal.
-// Measuring, which takes minutes, says every ten seconds how far it is where there is no terminal.
+// A line of progress on the error stream for work over a second; silent if the stream is not a
+// terminal. Measuring, which takes minutes, then reports its progress every ten seconds.
 #pragma once
 
 #include <chrono>
@@ -30,8 +30,8 @@ class Progress {
     bool visible_ = false;
 };
 
-/// "[###.................] 12/78, 41 s left  matmul ..." on one line of the terminal that each call
-/// writes anew; elsewhere "12/78, 41 s left" on a line of its own every ten seconds.
+/// Writes "[###.................] 12/78, 41 s left  matmul ..." on one line of the terminal,
+/// rewritten by each call. Without a terminal, writes a line "12/78, 41 s left" every ten seconds.
 [[nodiscard]] std::function<void(const measure::SuiteProgress&)> suite_progress(
     const Context& context);
 

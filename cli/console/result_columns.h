@@ -1,4 +1,4 @@
-// The columns that a table of predictions has; a table read back may bring them along.
+// The result columns of a table of predictions. A table that is read back may have them too.
 #pragma once
 
 #include <string>

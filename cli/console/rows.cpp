@@ -30,7 +30,7 @@ const std::string& title_of(const Rows::Column& column) {
     return column.title.empty() ? column.name : column.title;
 }
 
-/// Without the columns that say nothing; numbers stand at the right.
+/// The table without columns that are empty; numbers are right-aligned.
 Table readable_table(const Rows& rows) {
     Table table;
     table.rows.resize(rows.rows.size());

@@ -1,12 +1,12 @@
-// Rows that people and programs read: each cell has its text, and its number in base units.
+// Rows for people and for programs: each cell has its text, and its number in base units.
 //
 //   Rows rows{.columns = {{"name"}, {"flop_per_s", "performance"}}};
 //   rows.rows.push_back({{"bf16 tensor"}, {"989 TFLOP/s", 9.894e14}});
 //   write_rows(context, rows, Format::csv);      // name,flop_per_s / bf16 tensor,9.894e+14
 //
-// A terminal and Markdown show titles and texts, CSV and JSON names and numbers, in the fewest
-// digits that read back exactly. JSON is a list of objects, which lack the cells that are empty.
-// People do not see columns in which every cell is empty.
+// A terminal and Markdown show titles and texts. CSV and JSON have names and numbers, in the fewest
+// digits that read back exactly. JSON is a list of objects without the empty cells. Output for
+// people leaves out columns in which every cell is empty.
 #pragma once
 
 #include <optional>
@@ -25,13 +25,13 @@ struct Cell {
     std::optional<double> number = {};
 };
 
-/// When people see a column: where the terminal has room for it, the last such column going first.
+/// When people see a column. If the terminal is too narrow, `where_room` columns go, last first.
 enum class Shown { always, where_room, never };
 
 struct Rows {
     struct Column {
         std::string name;        ///< for programs
-        std::string title = {};  ///< for people; the name where empty
+        std::string title = {};  ///< for people; the name if empty
         Shown shown = Shown::always;
     };
     std::vector<Column> columns = {};

@@ -5,7 +5,7 @@
 namespace ridge::cli {
 namespace {
 
-/// Letters of the sequence of ridge's own that the text begins with, bold or plain; else 0.
+/// Length of ridge's own escape sequence (bold or plain) at the start of the text; else 0.
 std::size_t own_length(std::string_view text) {
     for (const std::string_view own : {"\033[1m", "\033[0m"}) {
         if (text.starts_with(own)) return own.size();
@@ -47,7 +47,7 @@ std::streamsize Screen::xsputn(const char* text, std::streamsize size) {
     return pass_on() ? size : 0;
 }
 
-/// Whole lines; what follows the last line break waits for its end.
+/// Passes on whole lines; the rest waits for its line break.
 bool Screen::pass_on() {
     const std::size_t end = line_.rfind('\n') + 1;
     const std::string shown = shown_on_screen(std::string_view(line_).substr(0, end));

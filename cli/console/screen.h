@@ -1,10 +1,10 @@
-// A terminal as an output stream: what files hold never controls it, whichever format is printed.
+// A terminal as an output stream. Text from files cannot control the terminal, in any format.
 //
 //   Screen screen(*std::cout.rdbuf());
 //   std::ostream out(&screen);          // bold and plain pass, other escapes become spaces
 //
-// Method: text is passed on by lines, cleaned as `printable` does; the two sequences that ridge
-// writes, for bold and plain letters, stay. Files and pipes get what is written and need no screen.
+// Method: text is passed on by lines, cleaned as `printable` does, but the two sequences that ridge
+// writes, for bold and plain letters, stay. Files and pipes need no screen.
 #pragma once
 
 #include <streambuf>

@@ -43,7 +43,7 @@ Table cleaned(Table table) {
     return table;
 }
 
-/// Without the indent that a column may have on a terminal.
+/// The cell without the indent that a column may have on a terminal.
 std::string markdown_cell(const std::string& cell) {
     std::string escaped;
     const std::string text = plot::clean_text(cell);
@@ -152,7 +152,7 @@ std::string wrap(std::string_view text, std::size_t width, std::size_t indent, s
     const auto fits = [width, indent, begin](std::string_view line, std::size_t index) {
         return (index == 0 ? begin : indent) + display_width(line) <= width;
     };
-    // A percent sign stays with its number.
+    // Keep a percent sign with its number.
     constexpr std::string_view unbroken = "\u00a0";
     std::string joined;
     const std::string shown = printable(text);

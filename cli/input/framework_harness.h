@@ -1,5 +1,5 @@
-// The scripts that measure PyTorch's kernels, as text inside the program; the build writes the
-// definition from scripts/torch-kernels.py and the plan of its cases, scripts/torch_plan.py and torch_streams.py.
+// The scripts that measure PyTorch's kernels, as text inside the program. The build makes the
+// definition from scripts/torch-kernels.py and its plan (torch_plan.py, torch_streams.py).
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace ridge::cli {
 
-/// torch-kernels.py, which is run, finds the others beside it.
+/// torch-kernels.py is the one to run; it finds the others beside it.
 [[nodiscard]] std::span<const hardware::EmbeddedFile> framework_harness();
 
 }  // namespace ridge::cli

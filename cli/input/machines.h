@@ -1,4 +1,4 @@
-// Machines by name, resolved once each.
+// Looks machines up by name.
 #pragma once
 
 #include <map>

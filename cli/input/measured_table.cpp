@@ -31,7 +31,7 @@ bool is_implementation(std::string_view word) {
     }
 }
 
-/// Takes an implementation that the model does not know out of the row.
+/// Removes an implementation that the model does not know from the row and returns it.
 std::string take_unknown_implementation(const ShapeColumns& columns,
                                         std::vector<std::string_view>& cells) {
     const std::string_view word = columns.cell(cells, "impl");

@@ -34,7 +34,7 @@ measure::RecordFile read_files(const std::vector<std::string>& paths, const std:
     return all;
 }
 
-/// The first damaged lines, and how many more there are.
+/// Prints the first damaged lines, and how many more there are.
 void write_damage(const Context& context, const std::vector<measure::Damage>& damaged) {
     constexpr std::size_t most_named = 20;
     for (std::size_t i = 0; i < std::min(damaged.size(), most_named); ++i) {
@@ -67,7 +67,7 @@ LoadedRecords load_records(const Context& context, const std::vector<std::string
         throw InputError(
             gpu.only.empty() ? "there is no record" : "there is no record of " + gpu.only,
             {.file = paths.front()},
-            recorded.empty() ? "in a folder only its own .jsonl files are read"
+            recorded.empty() ? "in a folder, only its own .jsonl files are read"
                              : fmt::format("there are records of {}", fmt::join(recorded, ", ")));
     }
     return {.records = std::move(file.records), .damaged = file.damaged.size()};

@@ -1,4 +1,4 @@
-// Records of files, folders and CSV tables, as commands take them.
+// Reads records from files, folders and CSV tables for commands.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace ridge::cli {
 
-/// Records of files, and how many of their lines could not be read.
+/// Records, and how many lines of their files could not be read.
 struct LoadedRecords {
     std::vector<measure::Record> records;
     std::size_t damaged = 0;
@@ -20,12 +20,12 @@ struct LoadedRecords {
 
 /// The GPUs that a command asks about; both may be empty.
 struct WantedGpu {
-    std::string only;   ///< records of others are left out
-    std::string usual;  ///< of rows of tables that name none
+    std::string only;   ///< records of other GPUs are left out
+    std::string usual;  ///< GPU of table rows that name none
 };
 
-/// Reads records by path, reports damaged lines on `err`, keeps those of `gpu.only` when it is not
-/// empty. CSV tables may have the columns of `keep`. InputError when nothing is left.
+/// Reads records by path, reports damaged lines on `err`, and keeps only those of `gpu.only` if it
+/// is not empty. CSV tables may have the columns of `keep`. InputError if nothing is left.
 [[nodiscard]] LoadedRecords load_records(const Context& context,
                                          const std::vector<std::string>& paths,
                                          const WantedGpu& gpu, const hardware::Catalogue& catalogue,

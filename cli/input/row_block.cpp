@@ -8,7 +8,7 @@ namespace {
 constexpr std::size_t most_rows = 512;
 constexpr std::size_t most_text = std::size_t{1} << 18;
 
-/// Whether `part` stands in `whole`, not only its characters.
+/// Whether `part` points into `whole`, rather than only having equal characters.
 bool stands_in(std::string_view part, std::string_view whole) {
     constexpr std::less_equal<> not_behind;
     return not_behind(whole.data(), part.data()) &&

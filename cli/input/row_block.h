@@ -1,11 +1,11 @@
-// Rows of a table kept for another thread, with all that is needed to predict and write them.
+// Rows of a table stored for another thread, with all it needs to predict and write them.
 //
 //   RowBlock block;
 //   while (!block.full() && reader.next()) block.add(row_of(reader));
 //   for (std::size_t i = 0; i < block.size(); ++i) block.row(i, cells);
 //
-// Method: one buffer of text and positions in it, so that a block that is used again allocates
-// nothing. A cell that stands in the row as it was read is not copied a second time.
+// Method: one buffer of text and positions in it, so that reusing a block allocates nothing. A cell
+// that is part of the row as it was read is not copied a second time.
 //
 // Limits: a block is full after 512 rows or 256 KiB, and one row is at most about 2 MiB.
 #pragma once
@@ -35,11 +35,11 @@ class RowBlock {
     void add(const Row& row);
     void clear();
 
-    /// Enough rows to be worth a hand-over; few enough that many blocks fit into memory.
+    /// Whether the block has enough rows for a hand-over. Many full blocks still fit into memory.
     [[nodiscard]] bool full() const;
     [[nodiscard]] std::size_t size() const { return rows_.size(); }
 
-    /// The row at `index`; fills `cells` and refers to it.
+    /// The row at `index`; fills `cells`, which the row refers to.
     [[nodiscard]] Row row(std::size_t index, std::vector<std::string_view>& cells) const;
 
   private:

@@ -23,7 +23,7 @@ std::string configuration_path() {
     return home.empty() ? home : home + "/.config/ridge/config.toml";
 }
 
-/// The value of a node that must be text.
+/// The value of a node; InputError if it is not text.
 std::string text_of(const hardware::Node& node, const std::string& expected) {
     if (node.kind != hardware::NodeKind::text || node.text.empty()) {
         throw InputError(std::string(node.key) + ": must be " + expected, node.location());

@@ -40,7 +40,7 @@ Option bound(CLI::App& app, std::string_view names, T& value, std::string_view h
     return Option(app.add_option(std::string(names), value, std::string(help)));
 }
 
-/// The same for a count, which may be written 1e5, 4_096 or 16Ki.
+/// Binds a count, which may be written 1e5, 4_096 or 16Ki.
 template <class T>
 Option bound_count(CLI::App& app, std::string_view names, T& value, std::string_view help) {
     const auto in_digits = [](std::string& text) {
@@ -52,7 +52,7 @@ Option bound_count(CLI::App& app, std::string_view names, T& value, std::string_
     return Option(option);
 }
 
-/// "--head_dim=4" as the options are declared: "--head-dim=4".
+/// Writes an option as options are declared: "--head_dim=4" becomes "--head-dim=4".
 std::string with_dashes(std::string argument) {
     if (!argument.starts_with("--")) return argument;
     const auto end = argument.begin() +
@@ -61,7 +61,7 @@ std::string with_dashes(std::string argument) {
     return argument;
 }
 
-/// Names of the options that the parser looked at, those of subcommands that were named included.
+/// Adds the names of the options that the parser knows, including those of named subcommands.
 void add_option_names(const CLI::App& app, std::vector<std::string>& names) {
     for (const CLI::Option* const option : app.get_options()) {
         for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
@@ -69,7 +69,7 @@ void add_option_names(const CLI::App& app, std::vector<std::string>& names) {
     for (const CLI::App* const child : app.get_subcommands()) add_option_names(*child, names);
 }
 
-/// "; did you mean --m 4096?" for "m=4096" where there is such an option.
+/// "; did you mean '--m 4096'?" for "m=4096" if there is such an option.
 std::string as_option(const std::string& argument, const std::vector<std::string>& names) {
     const std::size_t equals = argument.find('=');
     if (equals == std::string::npos) return {};
@@ -79,15 +79,15 @@ std::string as_option(const std::string& argument, const std::vector<std::string
     return "; did you mean '" + name + " " + argument.substr(equals + 1) + "'?";
 }
 
-/// For what looks like the value of a flag.
+/// A hint if the argument looks like the value of a flag.
 std::string as_value_of_flag(std::string_view argument) {
     constexpr std::array<std::string_view, 8> values{"true", "false", "yes", "no",
                                                      "on",   "off",   "1",   "0"};
     const bool is_value = std::find(values.begin(), values.end(), argument) != values.end();
-    return is_value ? "; a flag stands alone or takes its value behind '=', as --causal=true" : "";
+    return is_value ? "; a flag has no value or takes it after '=', as in --causal=true" : "";
 }
 
-/// What the parser could not place: options by name with the nearest that there is.
+/// Names the arguments that the parser could not place, options with the nearest known one.
 std::string unexpected(const CLI::App& app) {
     std::vector<std::string> names;
     add_option_names(app, names);
@@ -109,7 +109,7 @@ std::string unexpected(const CLI::App& app) {
     return text;
 }
 
-/// A range that the help words as "6 to 200".
+/// A range that the help shows as "6 to 200".
 template <class T>
 CLI::Validator within(T first, T last) {
     std::ostringstream words;
@@ -119,7 +119,7 @@ CLI::Validator within(T first, T last) {
 
 constexpr std::string_view words_prefix = "words:";
 
-/// The words of `Option::one_of`; none where the option takes any.
+/// The words of `Option::one_of`; none if the option takes any word.
 std::vector<std::string> words_of(CLI::Option& option) {
     std::vector<std::string> words;
     std::string name;
@@ -143,7 +143,7 @@ std::string subcommand_names(const CLI::App& app) {
     return names;
 }
 
-/// The parser's "--from: 1 required FILE missing" in plain words.
+/// Rewords the parser's "--from: 1 required FILE missing".
 std::string plainly(std::string text) {
     constexpr std::string_view one = ": 1 required ";
     constexpr std::string_view missing = " missing";
@@ -154,7 +154,7 @@ std::string plainly(std::string text) {
     return text;
 }
 
-/// Names of the subcommands where there are some and none was given.
+/// Names of the subcommands if there are some and none was given.
 std::string missing_subcommand(const CLI::App& app) {
     return app.get_subcommands().empty() ? subcommand_names(app) : "";
 }
@@ -315,7 +315,7 @@ ParseResult CommandLine::parse(std::span<const std::string> arguments) {
     } catch (const CLI::CallForHelp&) {
         return {.what = Parsed::help, .text = help()};
     } catch (const CLI::ExtrasError&) {
-        constexpr std::size_t longest = 60;  // a list that helps at a glance
+        constexpr std::size_t longest = 60;  // a longer list does not help
         const std::string names = missing_subcommand(*app_);
         const bool helps = !names.empty() && names.size() < longest;
         return {.what = Parsed::error,

@@ -1,18 +1,18 @@
 // The options of a command: declared once, then parsed, printed as help, and listed.
 //
-// A thin layer over CLI11, which only command_line.cpp includes: its headers take longer to compile
-// than all of a command's own code.
+// A thin layer over CLI11. Only command_line.cpp includes CLI11, because its headers take longer to
+// compile than all of a command's own code.
 //
 //   CommandLine line("ridge sweep", "Predict over ranges of shapes");
 //   line.option("--y", y, "what the chart shows").one_of({"rate", "time"});
 //   line.flag("--ascii", ascii, "draw with ASCII characters only");
 //   const ParseResult result = line.parse(arguments);     // fills y and ascii
 //
-// Names may be written with '_' for '-', counts as 1e5, 4_096 or 16Ki. What cannot be placed is an error
-// that says which option is nearest.
+// Names may be written with '_' for '-', counts as 1e5, 4_096 or 16Ki. An argument that cannot be
+// placed is an error that names the nearest option.
 //
-// What is bound (`y`, `ascii`) must live until `parse` has returned. A `CommandLine` and an `Option`
-// are handles: copies mean the same command.
+// What is bound (`y`, `ascii`) must live until `parse` has returned. A `CommandLine` and an
+// `Option` are handles: a copy refers to the same command.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class Option;
 
 namespace ridge::cli {
 
-/// An option just declared, to say more about it.
+/// An option that was just declared; its functions add details.
 class Option {
   public:
     explicit Option(CLI::Option* option) : option_(option) {}
@@ -45,7 +45,7 @@ class Option {
     Option& in_range(std::uint64_t first, std::uint64_t last);
     Option& in_range(double first, double last);
     Option& not_negative();
-    /// Refused together with `other`.
+    /// InputError if given together with `other`.
     Option& excludes(const Option& other);
 
   private:
@@ -60,7 +60,7 @@ struct OptionInfo {
     std::string help;
     std::string group;
     bool required = false;
-    std::vector<std::string> words{};  ///< that the value must be one of, where it must
+    std::vector<std::string> words{};  ///< allowed values; empty if any is allowed
 };
 
 enum class Parsed : std::uint8_t { command, help, error };

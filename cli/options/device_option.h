@@ -17,7 +17,7 @@ class DeviceOption {
     /// DeviceError with the reason and the remedy when there is no such device.
     [[nodiscard]] std::unique_ptr<measure::Device> open(const Context& context) const;
 
-    /// The same as a value.
+    /// Like `open`, but returns the error as a value.
     [[nodiscard]] measure::Maybe<std::unique_ptr<measure::Device>> try_open(
         const Context& context) const {
         return context.open_device(ordinal_);

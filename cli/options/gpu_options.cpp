@@ -20,7 +20,7 @@ GpuOptions::GpuOptions(CommandLine& line) {
     line.flag("--datasheet", datasheet_, "datasheet values only: ignore measured overlays")
         .group("GPU");
     line.flag("--analytic", analytic_,
-              "the analytic model alone: no correction by the residuals of measured shapes")
+              "analytic model only: no correction from the residuals of measured shapes")
         .group("GPU");
 }
 
@@ -85,7 +85,7 @@ hardware::Catalogue GpuOptions::catalogue(const Context& context, std::string_vi
     return catalogue;
 }
 
-/// A default that names no GPU is an error where it is written.
+/// InputError, at the place of the setting, if the default names no known GPU.
 void GpuOptions::require_known_default(const hardware::Catalogue& catalogue) const {
     if (given()) return;
     const auto usual = default_gpu();
@@ -95,12 +95,12 @@ void GpuOptions::require_known_default(const hardware::Catalogue& catalogue) con
                      usual->location, catalogue.suggestion(usual->name));
 }
 
-/// An overlay that was asked for and would change nothing is an error.
+/// InputError if a requested overlay would have no effect.
 void GpuOptions::require_effect(const hardware::Catalogue& catalogue) const {
     for (const hardware::OverlayEntry& overlay : catalogue.overlays()) {
         if (std::find(files_.begin(), files_.end(), overlay.origin) == files_.end()) continue;
         if (datasheet_) {
-            throw InputError("--datasheet leaves overlays out, so this one has no effect",
+            throw InputError("--datasheet ignores overlays, so this one has no effect",
                              {.file = overlay.origin}, "give one of the two");
         }
         if (catalogue.canonical_name(overlay.target).empty()) {

@@ -1,4 +1,4 @@
-// The options that say which GPU is meant and what of its description counts: --gpu, --gpu-file,
+// The options that choose the GPU and the parts of its description to use: --gpu, --gpu-file,
 // --datasheet, --analytic.
 #pragma once
 
@@ -18,25 +18,25 @@ class GpuOptions {
   public:
     explicit GpuOptions(CommandLine& line);
 
-    /// The GPU named by --gpu, else the one described by the last --gpu-file, else the user's
-    /// default (settings.h); InputError when there is none.
+    /// The GPU of --gpu, else the one described by the last --gpu-file, else the user's default
+    /// (settings.h). InputError if there is none.
     [[nodiscard]] std::string name() const;
     /// All GPUs named by --gpu, separated by commas.
     [[nodiscard]] std::vector<std::string> names() const;
-    /// Whether this command line names one.
+    /// Whether this command line names a GPU.
     [[nodiscard]] bool given() const { return !gpu_.empty() || !files_.empty(); }
-    /// Whether there is one, if only by default.
+    /// Whether there is a GPU, even if only by default.
     [[nodiscard]] bool known() const { return given() || default_gpu().has_value(); }
-    /// For reading records: only those of a GPU that was named; rows of tables without one are of it,
-    /// or of the default.
+    /// For reading records: if a GPU is named, only its records are read. Rows of tables that name
+    /// no GPU belong to it, or to the default.
     [[nodiscard]] WantedGpu wanted() const;
     /// Where the default came from: "from RIDGE_GPU"; empty when the command line names a GPU.
     [[nodiscard]] std::string origin() const;
-    /// InputError when a file cannot be understood, or is an overlay without effect: over no known
-    /// GPU, or together with --datasheet. Broken files of the user's folder are left out with a
-    /// line on `context.err`.
+    /// The machines to predict for. InputError if a file cannot be understood, or is an overlay
+    /// without effect: its GPU is not known, or --datasheet is given too. Broken files in the
+    /// user's folder are skipped with a message on `context.err`.
     [[nodiscard]] Machines machines(const Context& context) const;
-    /// What `machines` resolves; a file of the user's folder may be left out.
+    /// The catalogue that `machines` resolves; a file of the user's folder can be left out.
     [[nodiscard]] hardware::Catalogue catalogue(const Context& context,
                                                 std::string_view without = {}) const;
     [[nodiscard]] hardware::View view() const;

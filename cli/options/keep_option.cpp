@@ -6,7 +6,7 @@ namespace ridge::cli {
 
 void add_keep_option(CommandLine& line, std::string& names) {
     line.option("--keep", names,
-                "further columns that CSV tables may have, separated by commas, or all")
+                "more columns that CSV tables may have, separated by commas, or all")
         .value("NAMES");
 }
 

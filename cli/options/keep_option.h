@@ -1,4 +1,4 @@
-// `--keep`: columns of CSV tables that mean nothing to ridge and may stand in them.
+// `--keep`: columns of CSV tables that ridge ignores.
 #pragma once
 
 #include <string>

@@ -56,12 +56,12 @@ const Value& only(const std::vector<Value>& values, const char* option) {
 ModelOptions::ModelOptions(CommandLine& line, Lists lists) {
     line.positional("config", config_, "a config.json, its folder, a .toml, or a preset (--list)")
         .value("CONFIG");
-    line.option("--phase", phase_, "prefill, decode (one token a sequence) or train")
+    line.option("--phase", phase_, "prefill, decode (one token per sequence) or train")
         .one_of({"prefill", "decode", "train"});
-    line.option("--batch", batch_, "sequences").value("COUNT");
+    line.option("--batch", batch_, "sequences in the batch").value("COUNT");
     line.option(
         "--seq", seq_,
-        "tokens of a prompt; of the cache in decode (2048, or the model's positions where fewer)");
+        "tokens of a prompt or, in decode, of the cache (2048, or the model's positions if fewer)");
     Option software = line.option(
         "--software", software_,
         "transformers (eager PyTorch), compiled, or serving (fused kernels in a graph)");
@@ -80,14 +80,14 @@ ModelOptions::ModelOptions(CommandLine& line, Lists lists) {
         .one_of({"none", "selective", "full"});
     line.option("--zero", zero_, "train: ZeRO stage 0 to 3 over --gpus")
         .in_range(std::int32_t{0}, std::int32_t{3});
-    line.option("--gpus", gpus_, "train: GPUs with data of their own");
+    line.option("--gpus", gpus_, "train: GPUs, each with its own data");
     std::vector<std::string> hosts;
     for (const programs::Host& host : programs::hosts()) hosts.emplace_back(host.name);
     line.option("--host", host_,
-                "host that dispatches the kernels (default: the one measured beside the GPU)")
+                "host that dispatches the kernels (default: the one measured with the GPU)")
         .one_of(hosts);
     line.option("--launch", launch_,
-                "what that host takes to launch one small kernel, \"12.5 us\": scales its times");
+                "time to launch one small kernel, \"12.5 us\": scales the host's times");
     line.option("--tp", tp_, "GPUs that share each product").value("COUNT");
     line.option("--ep", ep_, "GPUs that share the experts");
 }
@@ -202,12 +202,12 @@ programs::Request ModelOptions::request_of(const std::string& software, const st
         throw InputError("software: a serving engine does not train");
     }
     if (request.training() && request.quantisation != programs::Quantisation::none) {
-        throw InputError("quantise: weights that are trained are not quantised");
+        throw InputError("quantise: quantised weights cannot be trained");
     }
     return request;
 }
 
-/// What would change nothing is an error.
+/// InputError for options that would change nothing.
 void ModelOptions::check_phase(const programs::Request& request) const {
     using model::DataType;
     constexpr std::array<DataType, 6> types{DataType::fp32, DataType::tf32, DataType::fp16,
@@ -220,7 +220,7 @@ void ModelOptions::check_phase(const programs::Request& request) const {
                          hint);
     };
     check_type(request.type, 4, "dtype",
-               "fp32, tf32, fp16 or bf16; --quantise for weights in less");
+               "fp32, tf32, fp16 or bf16; --quantise for smaller weights");
     check_type(request.cache_type, 6, "kv-dtype", "fp32, tf32, fp16, bf16, fp8 or int8");
     const auto refuse = [](bool given, const char* option, const char* phase) {
         if (given) throw InputError(std::string(option) + ": only for --phase " + phase);

@@ -3,8 +3,8 @@
 //   ModelOptions options(line, Lists::allowed);
 //   for (const Variant& each : options.variants()) each.names, each.request;
 //
-// With lists, --software, --dtype, --tp and --batch take several values; every combination is a
-// variant. Without, `request` wants one of each.
+// If lists are allowed, --software, --dtype, --tp and --batch take several values, and every
+// combination is a variant. Otherwise `request` expects one value of each.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace ridge::cli {
 
 class CommandLine;
 
-/// The time that an option was given, if it was; InputError names the option.
+/// The time given to an option, if any. InputError names the option.
 [[nodiscard]] std::optional<Time> time_option(const std::string& text, const char* name);
 
 enum class Lists { refused, allowed };
@@ -31,21 +31,21 @@ class ModelOptions {
     explicit ModelOptions(CommandLine& line, Lists lists = Lists::refused);
 
     [[nodiscard]] const std::string& config() const { return config_; }
-    /// The host that --host and --launch ask for, `beside` where they do not; InputError naming the option.
+    /// The host that --host and --launch ask for, else `beside`. InputError names the option.
     [[nodiscard]] programs::Host host_or(const programs::Host& beside) const;
-    /// A length that nobody named is 2048 tokens, or the positions that the model has.
+    /// Sets a length that was not given to 2048 tokens, or to the model's positions if fewer.
     void settle_length(const programs::Architecture& architecture);
-    /// InputError naming the option.
+    /// The request of one step. InputError names the option.
     [[nodiscard]] programs::Request request() const;
-    /// For serving, where several degrees of tensor parallelism may stand side by side.
+    /// The request for serving, which allows several degrees of tensor parallelism.
     [[nodiscard]] programs::Request serving_request() const;
     [[nodiscard]] std::vector<std::int64_t> degrees() const;
 
     struct Variant {
-        std::vector<std::string> values;  ///< of the options in `varying`
+        std::vector<std::string> values;  ///< one for each option in `varying`
         programs::Request request;
     };
-    /// Options with several values, "software", "dtype", "tp", "batch" in this order.
+    /// The options with several values, in the order "software", "dtype", "tp", "batch".
     [[nodiscard]] std::vector<std::string> varying() const;
     [[nodiscard]] std::vector<Variant> variants() const;
 

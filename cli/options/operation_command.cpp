@@ -17,8 +17,8 @@ bool is_option(const std::string& argument) {
     return argument.empty() || argument.front() == '-';
 }
 
-/// The operation that the arguments name: the first of them, or behind options the first that is the
-/// name of one. InputError when the first is not an operation.
+/// The operation that the arguments name: the first argument or, if options come first, the first
+/// argument that is the name of an operation. InputError if a first word is not an operation.
 std::optional<model::OperationKind> kind_among(std::span<const std::string> arguments) {
     if (arguments.empty()) return std::nullopt;
     if (!is_option(arguments.front())) return model::parse_operation_kind(arguments.front());

@@ -15,8 +15,8 @@ namespace ridge::cli {
 class CommandLine;
 class GpuOptions;
 
-/// The operation named by the first argument that is one, with its options added to `line`. The
-/// positional argument itself is declared too, so that the parser accepts and documents it.
+/// The operation that the first matching argument names; adds its options to `line`. The positional
+/// argument itself is declared too, so that the parser accepts and documents it.
 class OperationArgument {
   public:
     OperationArgument(CommandLine& line, std::span<const std::string> arguments);
@@ -26,7 +26,7 @@ class OperationArgument {
     [[nodiscard]] model::OperationKind kind() const;
     [[nodiscard]] std::optional<model::OperationKind> optional_kind() const { return kind_; }
     [[nodiscard]] model::Parameters parameters() const;
-    /// InputError names all that is missing at once, the GPU among it.
+    /// InputError that names everything that is missing, including the GPU.
     void require_complete(const GpuOptions& gpu) const;
     [[nodiscard]] std::map<model::Field, std::string> texts() const;
 
@@ -40,7 +40,7 @@ class OperationArgument {
 /// Adds --format with the named choices; the value is checked by the parser.
 void add_format_option(CommandLine& line, std::string& format, const std::string& choices);
 
-/// "table", "json", "csv" or "md"; where empty, the user's default (settings.h) or a table.
+/// "table", "json", "csv" or "md"; if empty, the user's default (settings.h) or a table.
 [[nodiscard]] Format parse_format(const std::string& given);
 
 }  // namespace ridge::cli

@@ -25,7 +25,7 @@ constexpr std::string_view value_name(model::FieldKind kind) {
     }
 }
 
-/// The help of a field; for the implementation, with those that the operation has.
+/// The help of a field; for `impl`, the list of the operation's implementations.
 std::string help_of(const model::FieldInfo& info, const model::OperationInfo& operation) {
     if (info.field != model::Field::impl) return std::string(info.help);
     std::string words = "auto";

@@ -14,7 +14,7 @@ namespace ridge::cli {
 
 class CommandLine;
 
-/// Texts of the fields given on the command line. The object must outlive the parse.
+/// The fields given on the command line, as texts. The object must outlive the parse.
 class OperationOptions {
   public:
     /// Adds one option per field that applies to the operation; underscores become dashes.
@@ -28,8 +28,7 @@ class OperationOptions {
 
   private:
     std::map<model::Field, std::string> texts_;
-    std::map<model::Field, std::string>
-        flags_;  ///< as given: --paged=0 is not the absence of --paged
+    std::map<model::Field, std::string> flags_;  ///< as given: --paged=0 differs from no --paged
     bool unfused_ = false;
 };
 

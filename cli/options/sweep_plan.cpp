@@ -37,8 +37,7 @@ void require_few_points(const SweepPlan& plan) {
 bool is_geometric(const std::vector<std::int64_t>& values) {
     if (values.size() < 3 || values.front() < 1 || values[1] <= values.front()) return false;
     const double factor = static_cast<double>(values[1]) / static_cast<double>(values[0]);
-    constexpr double rounding =
-        1e-12;  // products of large values would overflow, ratios only round
+    constexpr double rounding = 1e-12;  // ratios, because products of large values would overflow
     for (std::size_t i = 2; i < values.size(); ++i) {
         const double ratio = static_cast<double>(values[i]) / static_cast<double>(values[i - 1]);
         if (std::abs(ratio / factor - 1.0) > rounding) return false;
@@ -46,7 +45,7 @@ bool is_geometric(const std::vector<std::int64_t>& values) {
     return true;
 }
 
-/// The words of a list, each known to the field.
+/// The words of a list. InputError if the field does not know one.
 ListedWords parse_words(Field field, std::string_view text) {
     ListedWords list{.field = field, .words = {}};
     while (true) {
@@ -62,7 +61,7 @@ ListedWords parse_words(Field field, std::string_view text) {
     }
 }
 
-/// Where an option stands among the arguments; behind all when it does not.
+/// Position of the field's option among the arguments; `order.size()` if it is not there.
 std::size_t position_of(Field field, std::span<const std::string> order) {
     std::string name = "--" + std::string(model::info_of(field).name);
     std::replace(name.begin(), name.end(), '_', '-');
@@ -72,7 +71,7 @@ std::size_t position_of(Field field, std::span<const std::string> order) {
     return order.size();
 }
 
-/// Brings the abscissa to the front.
+/// Moves the abscissa to the front.
 void choose_abscissa(SweepPlan& plan, const std::string& x, std::span<const std::string> order) {
     if (plan.swept.empty()) return;
     auto chosen = plan.swept.begin();

@@ -1,9 +1,9 @@
 // The points of a sweep: fields that are ranges, fields that follow them, words that are lists, and
 // the rest.
 //
-//   const SweepPlan plan = make_sweep_plan(kind, texts);   // --m 1024:8192:128 --n @m --dtype bf16,fp8
-//   plan.set_variant(1, parameters);                       // dtype=fp8; 0 to plan.variants() - 1
-//   plan.set_point(index, parameters);                     // index from 0 to plan.size() - 1
+//   const SweepPlan plan = make_sweep_plan(kind, texts);  // --m 1024:8192:128 --dtype bf16,fp8
+//   plan.set_variant(1, parameters);   // dtype=fp8; 0 to plan.variants() - 1
+//   plan.set_point(index, parameters);  // index from 0 to plan.size() - 1
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct SweptField {
     bool geometric = false;  ///< each value is the same multiple of the one before
 };
 
-/// A word field, such as dtype or impl, of which several were named.
+/// A word field, such as dtype or impl, with several values.
 struct ListedWords {
     model::Field field;
     std::vector<std::string> words;
@@ -38,9 +38,9 @@ struct SweepPlan {
     std::vector<SweptField> swept;  ///< the first is the abscissa
     std::vector<ListedWords> listed;
 
-    /// Points of one variant; 1 where no field is a range.
+    /// Points of one variant; 1 if no field is a range.
     [[nodiscard]] std::int64_t size() const;
-    /// Combinations of the words that are lists; 1 where none is.
+    /// Combinations of the words that are lists; 1 if there are none.
     [[nodiscard]] std::int64_t variants() const;
 
     /// Sets the words of the variant; the last list varies fastest.
@@ -53,26 +53,26 @@ struct SweepPlan {
     [[nodiscard]] std::vector<model::Field> varying() const;
 };
 
-/// What a plan is for: a sweep needs a range.
+/// What a plan is for: a sweep needs a range, a comparison does not.
 enum class PlanUse : std::uint8_t { sweep, comparison };
 
-/// The abscissa is the field named `x`, or the first of `order` that is a range, or the first of the
-/// table. InputError when no field is a range, one follows a field that is not swept, `x` is none, a
-/// listed word is not known, or there are more than 50 million points.
+/// The abscissa is the field named `x`, else the first of `order` that is a range, else the first
+/// of the table. InputError if a sweep has no range, a field follows one that is not swept, `x` is
+/// not a range, a listed word is not known, or there are more than 50 million points.
 [[nodiscard]] SweepPlan make_sweep_plan(model::OperationKind kind,
                                         const std::map<model::Field, std::string>& texts,
                                         PlanUse use = PlanUse::sweep, const std::string& x = {},
                                         std::span<const std::string> order = {});
 
-/// The listed words of the parameters: "fp8, impl=wgmma"; empty where no field is a list.
+/// The listed words of the parameters: "fp8, impl=wgmma"; empty if no field is a list.
 [[nodiscard]] std::string variant_name(const SweepPlan& plan, const model::Parameters& parameters);
 
-/// Fills `answer` for one point; a shape that is invalid becomes an outcome with the reason.
+/// Fills `answer` for one point; an invalid shape becomes an outcome with the reason.
 void predict_point(const SweepPlan& plan, std::int64_t index, Answer& answer);
 
-/// The parameters at the values that the swept fields have in `parameters`, which may be those of
-/// a record; empty when a follower differs from its leader, or a field other than the first, which
-/// is the abscissa, has a value that is not swept.
+/// The fixed fields plus, from `parameters` (for example of a record), the values of the swept
+/// fields. Empty if a follower differs from its leader, or if a field other than the abscissa has a
+/// value that is not swept.
 [[nodiscard]] std::optional<model::Parameters> at_values_of(const SweepPlan& plan,
                                                             const model::Parameters& parameters);
 

@@ -49,7 +49,7 @@ std::vector<std::int64_t> geometric(std::string_view field, std::string_view tex
     return values;
 }
 
-/// A count, or a size where the field is one.
+/// Parses a count, or a size if the field is a size.
 std::int64_t value_of(std::string_view text, std::string_view field) {
     const bool size = field == model::info_of(model::Field::bytes).name;
     return parse_count(text, field, size ? CountUnit::bytes : CountUnit::none);

@@ -11,16 +11,16 @@
 namespace ridge::cli {
 
 struct SweepRange {
-    std::vector<std::int64_t> values;  ///< empty when it follows another field
+    std::vector<std::int64_t> values;  ///< empty if the field follows another
     std::string follows;               ///< "m" for "@m"
 };
 
-/// Whether the text is a range and not a plain value.
+/// Whether the text is a range rather than a plain value.
 [[nodiscard]] bool is_range(std::string_view text);
 
-/// first:last:step (step 1 when left out), first:last:*factor, a list by comma, or @field.
-/// InputError names `field`: not numbers, a step that is not positive, last below first, more than
-/// ten million values.
+/// Reads first:last:step (step 1 if left out), first:last:*factor, a list a,b,c, or @field.
+/// InputError names `field`: not numbers, a step that is not positive, last below first, or more
+/// than ten million values.
 [[nodiscard]] SweepRange parse_range(std::string_view field, std::string_view text);
 
 }  // namespace ridge::cli

@@ -16,7 +16,7 @@ using programs::DeviceSample;
 using programs::KernelCounters;
 using programs::OperatorRow;
 
-/// Bytes or FLOP of one launch over its time in the free run; "-" where they were not counted.
+/// Bytes or FLOP of one launch over its time in the free run; "-" if they were not counted.
 Reached rate_of(double amount, Time each, bool flop) {
     if (amount < 0.0 || each <= Time{}) return {.text = "-"};
     const double rate = amount / each.base();
@@ -32,7 +32,7 @@ Reached intensity_of(const KernelCounters& counters) {
     return {.text = format_number(flop / bytes, 3), .value = flop / bytes};
 }
 
-/// Samples that fall into one slice of the span, weighted by their length.
+/// The samples within one slice of the span, weighted by their length.
 struct Slice {
     double seconds = 0.0;
     double read = 0.0;
@@ -142,7 +142,7 @@ void write_counted(const Context& context, const programs::TraceReport& report, 
         table.rows.push_back(std::move(cells));
     }
     if (table.rows.empty()) return;
-    context.out << "\nMeasured rooflines: counted bytes and FLOP over the time of the free run\n";
+    context.out << "\nMeasured rooflines: counted bytes and FLOP over the time without counters\n";
     write_text(context.out, table);
 }
 

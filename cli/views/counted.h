@@ -1,4 +1,4 @@
-// Hardware counters of a recorded program: its kernels on the roofline of each memory level, as measured.
+// Hardware counters of a recorded program: how its kernels use each memory level, as measured.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace ridge::cli {
 
-/// What a kernel reached, as text and, where it was counted, in base units.
+/// A rate that a kernel reached, as text and, if it was counted, in base units.
 struct Reached {
     std::string text;
     std::optional<double> value = {};
@@ -21,23 +21,24 @@ struct Reached {
 
 constexpr std::array reached_columns = {"DRAM", "L2", "shared", "arithmetic", "FLOP/byte"};
 
-/// How long a launch takes in the free run; its own time in the run that counted where that is another: one
-/// grid may stand for launches of several sizes, of which one was counted. The row has counters.
+/// Time of a launch in the free run, that is, the run without counters. If its time in the counting
+/// run differs much, that time instead: one grid may stand for launches of several sizes, of which
+/// one was counted. The row must have counters.
 [[nodiscard]] Time time_of_counted(const programs::OperatorRow& row);
 
-/// One for each of `reached_columns`: counted bytes and FLOP of a launch over that time. The row has counters.
+/// One for each of `reached_columns`: counted bytes and FLOP of a launch over `time_of_counted`.
 [[nodiscard]] std::array<Reached, reached_columns.size()> reached(const programs::OperatorRow& row);
 
-/// Rates that the kernels reached in the free run, by the bytes and FLOP that were counted; nothing where
-/// nothing was counted. `rows` kernels, 0 for all.
+/// Writes the rates that the kernels reached in the free run, from counted bytes and FLOP. Writes
+/// nothing if nothing was counted. Shows `rows` kernels, 0 for all.
 void write_counted(const Context& context, const programs::TraceReport& report, std::size_t rows);
 
-/// Counters sampled over time, the whole span in at most 20 slices; nothing where none were.
+/// Writes counters sampled over time, in at most 20 slices of the span; nothing without samples.
 void write_samples(const Context& context, const programs::TraceReport& report);
 
 [[nodiscard]] Json to_json(const std::vector<programs::DeviceSample>& samples);
 
-/// Counters of one launch.
+/// The counters of one launch.
 [[nodiscard]] Json to_json(const programs::KernelCounters& counters);
 
 }  // namespace ridge::cli

@@ -126,7 +126,7 @@ void write_effect(const Context& context, const Study& study) {
          study.formula + " (docs/model.md: " + std::string(study.effect->equations) + ")");
     line("ratio", study.verdict);
     if (study.kernels.empty()) return;
-    context.out << "\n  kernels by name: the model's tile, then what ran\n";
+    context.out << "\n  kernels by name: the model's tile, then the kernel that ran\n";
     for (const effects::KernelRow& row : study.kernels) {
         context.out << "  " << wrap(row.name + ": " + row.operation, width, 4, 2) << "\n    "
                     << wrap(row.predicted, width, 6, 4) << '\n';

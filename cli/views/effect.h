@@ -1,4 +1,4 @@
-// An effect as a reader sees it: text, verdict and numbers.
+// An effect as text, verdict and numbers.
 #pragma once
 
 #include <span>
@@ -10,14 +10,14 @@
 
 namespace ridge::cli {
 
-/// The paragraphs, the formula and what predicted and measured say, at the terminal's width.
+/// Writes the paragraphs, the formula and the verdict on prediction and measurement.
 void write_effect(const Context& context, const effects::Study& study);
 
-/// One row for each point with a value; in base units where `exact`.
+/// One row for each point with a value; in base units if `exact`.
 enum class Figures { readable, exact };
 [[nodiscard]] Table effect_table(const effects::Study& study, Figures figures);
 
-/// The same as JSON: a list of effects, each with its text, ratio and points.
+/// Writes JSON: a list of effects, each with its text, ratio and points.
 void write_effects_json(const Context& context, std::span<const effects::Study> studies);
 
 }  // namespace ridge::cli

@@ -60,7 +60,7 @@ std::string summary_of(const FitReport& report) {
                        report.iterations, report.cost, report.cost_at_start);
 }
 
-/// The fields of a description file, each with how sure it is; comments where it may not be used.
+/// Writes fields of a description file, each with its uncertainty; unusable ones as comments.
 void write_fields(const Context& context, const FitReport& report) {
     for (const FittedParameter& p : report.parameters) {
         std::string how = fmt::format("+- {:.2g} %", 100.0 * p.standard_error);
@@ -219,7 +219,7 @@ void write_corrections(const Context& context, std::span<const measure::Residual
                           {"mean_error", "after"},
                           {"p90_error_before", "p90 %"},
                           {"p90_error", "after"},
-                          {"kept", "keeps what it had", Shown::where_room}}};
+                          {"kept", "why not replaced", Shown::where_room}}};
     const auto count = [](std::size_t value) {
         return Cell{std::to_string(value), static_cast<double>(value)};
     };
@@ -237,7 +237,7 @@ void write_corrections(const Context& context, std::span<const measure::Residual
                              {r.kept_because}});
     }
     if (!format)
-        context.out << "Errors of shapes that these fits did not see, a third or, of records, five "
+        context.out << "Errors on shapes that these fits did not see: a third; for records, five "
                        "folds:\n";
     write_rows(context, rows, format.value_or(Format::table));
 }

@@ -1,4 +1,4 @@
-// What a fit found: as lines of the file that they go into, as tables, or for programs.
+// The result of a fit: as lines of the file they go into, as tables, or for programs.
 #pragma once
 
 #include <optional>
@@ -12,16 +12,16 @@
 
 namespace ridge::cli {
 
-/// Without a format: fields of a description file, with their errors as comments. CSV has a row for
-/// each parameter, tables and Markdown the errors of the rows besides, JSON all of it.
+/// Without a format, writes fields of a description file, with their errors as comments. CSV has a
+/// row for each parameter, tables and Markdown also the errors of the rows, JSON everything.
 void write_fits(const Context& context, std::span<const measure::FitReport> reports,
                 std::optional<Format> format);
 
-/// Without a format: lines of `model/roof/band_table.inc`.
+/// Without a format, writes lines of `model/roof/band_table.inc`.
 void write_bands(const Context& context, std::span<const measure::FittedBand> bands,
                  std::optional<Format> format);
 
-/// What corrections are worth: errors of rows held out, without and with them.
+/// Writes what corrections gain: errors of held-out rows, without and with them.
 void write_corrections(const Context& context, std::span<const measure::ResidualReport> corrections,
                        std::optional<Format> format);
 

@@ -38,7 +38,7 @@ std::vector<Cell> row_of(const std::string& fit, const std::string& what, std::s
             {kept}};
 }
 
-/// What a report is of, without the name of the GPU.
+/// What a report is about, without the name of the GPU.
 std::string kernel_of(const FitStep& step, const std::string& gpu) {
     std::string name = step.report.name;
     if (name.starts_with(gpu)) name.erase(0, gpu.size());
@@ -72,8 +72,8 @@ void write_fitted(const Context& context, const measure::AllFits& fits, Format f
     }
     write_rows(context, rows, format);
     if (format != Format::table) return;
-    context.out << "\nMean and 90 % point of |predicted / measured - 1|: before the fit, and of\n"
-                   "rows that the fit did not see. \"kept\": the values stay, because\n";
+    context.out << "\nMean and 90 % point of |predicted / measured - 1|: before the fit, and on\n"
+                   "rows that the fit did not see. \"kept\": the old values stay, because\n";
     for (const auto& row : rows.rows) {
         if (row.back().text.empty()) continue;
         context.out << fmt::format("  {} {}: {}\n", row[0].text, row[1].text, row.back().text);
@@ -90,7 +90,7 @@ void write_fitted(const Context& context, const measure::AllFits& fits, Format f
     }
     for (const auto& [operation, number] : fits.not_modelled) {
         context.out << fmt::format(
-            "{} rows of {} are of kernels that the model has no parameters for.\n", number,
+            "{} rows of {} come from kernels for which the model has no parameters.\n", number,
             operation);
     }
 }

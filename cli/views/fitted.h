@@ -1,4 +1,4 @@
-// What a calibration's fits did to the errors, and which values were kept.
+// How a calibration's fits changed the errors, and which values they kept.
 #pragma once
 
 #include "cli/console/context.h"
@@ -7,8 +7,8 @@
 
 namespace ridge::cli {
 
-/// A row for each fit and correction: rows, errors before and cross-validated, why values stay.
-/// A table ends with the reasons and with what the model does not know.
+/// Writes a row for each fit and correction: rows, errors before and cross-validated, and why
+/// values were kept. A table ends with the reasons and with kernels that the model does not know.
 void write_fitted(const Context& context, const measure::AllFits& fits, Format format);
 
 }  // namespace ridge::cli

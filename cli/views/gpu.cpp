@@ -16,15 +16,15 @@ namespace {
 
 using hardware::Description;
 
-/// One level of the memory hierarchy; what is not known is absent.
+/// One level of the memory hierarchy; unknown values are absent.
 struct Level {
     std::string name;
     std::optional<Bytes> of_one{};  ///< multiprocessor
     std::optional<Bytes> total{};
     std::optional<Bandwidth> bandwidth{};
-    bool measured = false;  ///< the bandwidth, as no vendor prints it
+    bool measured = false;  ///< the bandwidth, which vendors do not state
     std::optional<Cycles> latency{};
-    std::optional<Cycles> cached_latency{};  ///< through the L1 where it is the same memory
+    std::optional<Cycles> cached_latency{};  ///< through the L1 if both are one memory
     std::optional<Cycles> far_latency{};
 };
 
@@ -34,7 +34,7 @@ Bytes registers_of(const Description& gpu) {
     return bytes_per_register * static_cast<double>(count.value_or(0)) * units::B;
 }
 
-/// Where L1 and shared memory are one, its name and its size; else the shared memory.
+/// L1 and shared memory as one level if they are one memory; else the shared memory.
 Level shared_level(const Description& gpu, const model::Machine& machine) {
     const auto shared = gpu.quantity<Bytes>("shared.per_sm");
     const auto l1 = gpu.quantity<Bytes>("l1.size");
@@ -84,7 +84,7 @@ std::vector<Level> levels_of(const Description& gpu, const model::Machine& machi
     return levels;
 }
 
-/// Registers, L1, shared memory and caches together: all but the last level.
+/// Registers, L1, shared memory and caches together: all levels except the last.
 Bytes on_chip(const std::vector<Level>& levels) {
     Bytes sum{};
     for (std::size_t i = 0; i + 1 < levels.size(); ++i) sum += levels[i].total.value_or(Bytes{});
@@ -107,8 +107,8 @@ void write_levels(const Context& context, const Description& gpu, const model::M
     const auto capacity = [](Bytes bytes) { return format_capacity(bytes); };
     const auto rate = [](Bandwidth bandwidth) { return format(bandwidth); };
     Table table{.columns = {{"memory"},
-                            {"of one SM", Align::right},
-                            {"in all", Align::right},
+                            {"per SM", Align::right},
+                            {"total", Align::right},
                             {"bandwidth", Align::right},
                             {"latency", Align::right}},
                 .rows = {}};
@@ -132,7 +132,7 @@ void write_levels(const Context& context, const Description& gpu, const model::M
     const Bytes sram = on_chip(levels);
     if (sram > Bytes{}) table.rows.push_back({"all SRAM", "", format_capacity(sram), "", ""});
     write_text(context.out, table);
-    if (measured) context.out << "* measured; no vendor's figure\n";
+    if (measured) context.out << "* measured; not a vendor's figure\n";
 }
 
 std::string peak_text(const std::optional<FlopRate>& peak) {
@@ -201,8 +201,8 @@ std::string link_text(const Description& gpu) {
     const auto gpus = gpu.count("link.gpus");
     return joined({gpu.text("link.name").value_or("link"),
                    links ? fmt::format("{} links", *links) : "",
-                   format(*one_way) + " each way, " + format(2.0 * *one_way) + " in both",
-                   gpus ? fmt::format("joins {} GPUs", *gpus) : ""});
+                   format(*one_way) + " each way, " + format(2.0 * *one_way) + " both ways",
+                   gpus ? fmt::format("connects {} GPUs", *gpus) : ""});
 }
 
 std::string pcie_text(const Description& gpu) {
@@ -225,7 +225,7 @@ std::string limits_text(const model::Machine& machine) {
         format_capacity(limits.shared_per_block));
 }
 
-/// The trees of a correction would fill the screen; other formats hold them whole.
+/// Shortens the trees of a correction, which would fill the screen; other formats keep them whole.
 std::string shortened(const std::string& text) {
     constexpr std::size_t most = 300;
     if (text.size() <= 2 * most) return text;
@@ -289,7 +289,7 @@ void write_gpu_overview(const Context& context, const Description& gpu,
     write_overview(context, "limits", limits_text(machine));
     write_overview(context, "",
                    "Peaks are dense. `ridge gpus show " + gpu.name +
-                       " --all` has every number with its source.");
+                       " --all` lists every number with its source.");
 }
 
 Json gpu_overview_json(const Description& gpu, const model::Machine& machine) {

@@ -1,4 +1,4 @@
-// A GPU on one screen: its memory hierarchy, peaks, links and totals; or every number with its
+// One GPU on one screen: memory hierarchy, peaks, links and totals; or every number with its
 // source.
 #pragma once
 
@@ -11,20 +11,20 @@
 
 namespace ridge::cli {
 
-/// The screen that `ridge gpus show` opens with, at most `context.width` columns wide.
+/// Writes the overview of `ridge gpus show`, at most `context.width` columns wide.
 void write_gpu_overview(const Context& context, const hardware::Description& gpu,
                         const model::Machine& machine);
 
-/// The same figures: registers, caches and memory with capacity, bandwidth and latency, peaks by
-/// type, links.
+/// The figures of the overview: registers, caches and memory with capacity, bandwidth and latency,
+/// peaks by type, links.
 [[nodiscard]] Json gpu_overview_json(const hardware::Description& gpu,
                                      const model::Machine& machine);
 
-/// The memory hierarchy in base units, one row a level, for CSV and Markdown.
+/// The memory hierarchy in base units, one row per level, for CSV and Markdown.
 [[nodiscard]] Table gpu_levels_table(const hardware::Description& gpu,
                                      const model::Machine& machine);
 
-/// Every number with where it comes from.
+/// Writes every number with its source.
 void write_gpu_fields(const Context& context, const hardware::Description& gpu, Format format);
 
 }  // namespace ridge::cli

@@ -17,7 +17,7 @@ constexpr std::size_t most_names = 4;
 
 constexpr double step = 1000.0;  ///< from one unit to the next
 
-/// ": milliseconds?": the unit a thousand times as large, or as small, as that of the column.
+/// ": milliseconds?": asks about the unit `factor` times as large as that of the column.
 std::string question(Time unit, double factor) {
     static constexpr std::array<std::pair<Time, std::string_view>, 4> units_of_columns{
         std::pair{units::ns, "nanoseconds"}, std::pair{units::us, "microseconds"},
@@ -29,14 +29,14 @@ std::string question(Time unit, double factor) {
     return {};
 }
 
-/// What is wrong with the time; empty where nothing is.
+/// What is wrong with the time; empty if nothing is.
 std::string doubt(Time measured, Time unit, const model::Prediction& p) {
     if (measured < p.lower_bound) {
         const bool fits = step * measured >= p.lower_bound && measured <= p.high;
         return fmt::format("{} is faster than the GPU can be ({} at least){}", format(measured),
                            format(p.lower_bound), fits ? question(unit, step) : "");
     }
-    // A slow kernel may take ten times as long as predicted, but seldom a thousand times.
+    // A slow kernel may take ten times as long as predicted, but rarely a thousand times.
     const double ratio = measured.in(p.time);
     if (ratio < 0.5 * step || ratio > 2.0 * step) return {};
     return fmt::format("{} is {:.0f} times what is predicted ({}){}", format(measured), ratio,

@@ -1,5 +1,5 @@
-// What a chart or a comparison does not show, and times that can hardly be right: said on `err`, so
-// that nobody takes a part for the whole.
+// Reports on `err` what a chart or a comparison leaves out, and measured times that are probably
+// wrong, so that nobody takes a part for the whole.
 //
 //   ridge: 3 of 12 records are not drawn:
 //     2 are not of type bf16: times.csv:4, times.csv:7
@@ -20,27 +20,27 @@
 
 namespace ridge::cli {
 
-/// Records by the reason for which they are left out.
+/// Records that are left out, by reason.
 class LeftOut {
   public:
     void add(const measure::Record& record, const std::string& reason);
 
     [[nodiscard]] std::size_t count() const;
-    /// Counts and names them; nothing where nothing was left out.
+    /// Counts and names them; writes nothing if nothing was left out.
     void write(const Context& context, std::size_t total) const;
 
   private:
     std::map<std::string, std::vector<std::string>> names_;
 };
 
-/// "times.csv:4", the name that the table gives the row, or the question of a record.
+/// "times.csv:4", or the row's name in its table, or the question of a record.
 [[nodiscard]] std::string short_name_of(const measure::Record& record);
 
-/// Measured times that a GPU cannot reach, and those that look like another unit's.
+/// Reports measured times that a GPU cannot reach, or that seem to be in another unit.
 class DoubtfulTimes {
   public:
     explicit DoubtfulTimes(const Context& context) : context_(context) {}
-    /// Says how many more there are than were named.
+    /// Prints how many more there are than were named.
     ~DoubtfulTimes();
     DoubtfulTimes(const DoubtfulTimes&) = delete;
     DoubtfulTimes& operator=(const DoubtfulTimes&) = delete;
@@ -53,7 +53,7 @@ class DoubtfulTimes {
     std::size_t found_ = 0;
 };
 
-/// Those among rows of tables.
+/// Reports the doubtful times among rows of tables.
 void write_doubtful_times(const Context& context, const measure::Validation& validation,
                           std::span<const measure::Record> records);
 

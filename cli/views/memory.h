@@ -1,4 +1,4 @@
-// Memory in text: bytes in both kinds of units, what is alive at a peak, a timeline step by step.
+// Memory as text: bytes in both kinds of units, allocations at a peak, a timeline step by step.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@ namespace ridge::cli {
 
 /// Decimal gigabytes as the literature prints them, smaller sizes in their own unit.
 [[nodiscard]] std::string decimal_bytes(Bytes bytes);
-/// Decimal and binary, because sources use either: "34.36 GB (32 GiB)".
+/// Decimal and binary, because sources use both: "34.36 GB (32 GiB)".
 [[nodiscard]] std::string both_units(Bytes bytes);
 [[nodiscard]] Bytes bytes_of(std::int64_t count);
 
-/// A sentence, indented and broken at the terminal's width.
+/// Writes a sentence, indented and wrapped at the terminal's width.
 void write_sentence(const Context& context, const std::string& sentence);
 
 /// The phase and step at which most is allocated.
@@ -29,13 +29,13 @@ struct MemoryPeak {
 [[nodiscard]] MemoryPeak peak_of(const model::MemoryPlan& plan,
                                  const model::MemoryTimeline& timeline);
 
-/// The allocations alive at the peak, with the phase that made them, and their sum.
+/// Writes the allocations alive at the peak, with the phase that made them, and their sum.
 void write_alive_at_peak(const Context& context, const model::MemoryPlan& plan,
                          const model::MemoryTimeline& timeline);
-/// Every allocation and release with the levels after it; the peak is marked.
+/// Writes every allocation and release with the levels after it; the peak is marked.
 void write_timeline(const Context& context, const model::MemoryPlan& plan,
                     const model::MemoryTimeline& timeline);
-/// Allocations with the steps and phases of their lives; "given" is null where they stay.
+/// Allocations with the steps and phases of their lives; "given" is null if they stay.
 [[nodiscard]] Json json_of_allocations(const model::MemoryPlan& plan,
                                        const model::MemoryTimeline& timeline);
 

@@ -60,7 +60,7 @@ void add_rates(Json& json, const StepAnswer& answer) {
                   wall / answer.machine->dram_bandwidth.base();
 }
 
-/// What is known of a model beside its operations.
+/// Adds what is known of a model besides its operations.
 void add_model(Json& json, const StepAnswer& answer) {
     const programs::Architecture& a = *answer.architecture;
     const programs::Request& request = answer.request;
@@ -85,7 +85,7 @@ void add_model(Json& json, const StepAnswer& answer) {
     json["peak_parts_bytes"] = std::move(parts);
 }
 
-/// Entries of one name and module added up, in the order of their first appearance.
+/// The sum of the entries of one name and module, in the order of their first appearance.
 struct Line {
     std::string name;
     std::string module;
@@ -196,7 +196,7 @@ Table exact_table(const StepAnswer& answer) {
     return table;
 }
 
-/// The wall time of the same kernels in a CUDA graph.
+/// The wall time if the same kernels run in a CUDA graph.
 Time as_graph(const StepAnswer& answer) {
     const programs::Totals& total = answer.time->gpu.total;
     return programs::graph_wall(total.time, total.kernels, answer.host);
@@ -211,13 +211,13 @@ void write_totals(const Context& context, const StepAnswer& answer) {
                                         total.kernels, format(time.host), answer.host.name,
                                         format(time.wall)));
     if (const auto why = first_not_modelled(answer.step.program, time.gpu)) {
-        write_sentence(context, fmt::format("Without the time of {} operations that are not "
+        write_sentence(context, fmt::format("These times leave out {} operations that are not "
                                             "modelled, such as {}.",
                                             total.not_modelled, *why));
     }
     if (time.host_bound()) {
         write_sentence(context,
-                       fmt::format("Host-bound: {} of dispatch over {} of kernels; a CUDA graph "
+                       fmt::format("Host-bound: dispatch takes {}, kernels {}; a CUDA graph "
                                    "gives up to {}x.",
                                    format(time.host), format(total.time),
                                    format_number(time.wall / as_graph(answer), 2)));
@@ -244,7 +244,7 @@ void write_memory(const Context& context, const StepAnswer& answer) {
     };
     add(fmt::format("weights ({} parameters)", step.parameters), step.weights_bytes);
     if (!answer.request.training()) add("cache", step.kv_cache_bytes);
-    add("peak over what was there before", answer.memory.extra());
+    add("peak above what was there before", answer.memory.extra());
     for (const programs::StepMemory::Part& part : answer.memory.parts) {
         if (part.name == programs::model_phase::weights) continue;
         add(fmt::format("  at the peak: {}", part.name), part.bytes);

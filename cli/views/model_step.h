@@ -17,15 +17,15 @@ struct StepAnswer {
     programs::ModelStep step;
     programs::StepMemory memory;
     programs::Host host;
-    const model::Machine* machine = nullptr;  ///< nullptr: memory alone was asked for
+    const model::Machine* machine = nullptr;  ///< nullptr: only memory was asked for
     std::optional<Bytes> usable{};
     std::optional<programs::StepTime> time{};
-    bool listed = false;  ///< a list of operations: nothing is known of weights and memory
-    std::optional<std::int64_t> largest_batch{};   ///< that fits, at the length asked; 0: none
-    std::optional<std::int64_t> largest_length{};  ///< that fits, at the batch asked
+    bool listed = false;  ///< a list of operations: weights and memory are unknown
+    std::optional<std::int64_t> largest_batch{};   ///< that fits at the given length; 0: none
+    std::optional<std::int64_t> largest_length{};  ///< that fits at the given batch
 };
 
-/// Where a step runs; without a machine memory alone is answered.
+/// Where a step runs; without a machine, the answer is about memory only.
 struct Place {
     const model::Machine* machine = nullptr;
     std::int64_t usable = 0;  ///< bytes
@@ -33,17 +33,17 @@ struct Place {
 };
 [[nodiscard]] Place place_on(Machines& machines, const std::string& gpu);
 
-/// `architecture` must outlive the answer. What fits is searched by `add_largest`.
+/// `architecture` must outlive the answer. `add_largest` searches for what fits.
 [[nodiscard]] StepAnswer answer_step(const programs::Architecture& architecture,
                                      programs::Request request, const Place& place);
 void add_largest(StepAnswer& answer);
-/// A program written by hand; `named` carries its name and must outlive the answer.
+/// Answers for a program written by hand; `named` has its name and must outlive the answer.
 [[nodiscard]] StepAnswer answer_program(const programs::Architecture& named,
                                         programs::Program program, const Place& place);
 
 /// "llama-3.1-8b, decode of 8 x 2048"
 [[nodiscard]] std::string title_of(const StepAnswer& answer);
-/// Tokens that the step makes or reads in a second of wall time.
+/// Tokens that the step makes or reads per second of wall time.
 [[nodiscard]] double tokens_per_s(const StepAnswer& answer);
 
 [[nodiscard]] Json json_of(const StepAnswer& answer);

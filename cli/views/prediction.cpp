@@ -59,7 +59,7 @@ std::string rate_text(const Prediction& p, const model::Machine& machine) {
     return text;
 }
 
-/// An empty cell where L2 serves the data.
+/// Appends the DRAM intensity, or an empty cell if L2 serves the data.
 void append_dram_intensity(std::string& line, const Prediction& p) {
     line += ',';
     if (const auto intensity = dram_intensity(p)) append_number(line, intensity->base());

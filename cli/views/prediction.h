@@ -1,4 +1,4 @@
-// A prediction as a terminal summary, JSON, CSV and Markdown: views of one value.
+// A prediction as a terminal summary, JSON, CSV and Markdown.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace ridge::cli {
 
-/// One question and its answer, as the views need it.
+/// One question and its answer, for the views.
 struct Answer {
     model::OperationKind kind = model::OperationKind::matmul;
     model::Parameters parameters;
@@ -22,18 +22,18 @@ struct Answer {
     model::Execution execution;
     const model::Machine* machine = nullptr;
     model::Outcome outcome;
-    std::string gpu_origin{};  ///< of a GPU that the command line does not name: "from RIDGE_GPU"
+    std::string gpu_origin{};  ///< of a default GPU: "from RIDGE_GPU"
 };
 
-/// Fills operation, execution and outcome from the rest. InputError names a broken field.
+/// Fills operation, execution and outcome from the other members. InputError names a broken field.
 void predict(Answer& answer);
 
 enum class Detail { summary, explained };
 
-/// The block of text that `ridge predict` prints, at most `context.width` columns wide.
+/// Writes the text that `ridge predict` prints, at most `context.width` columns wide.
 void write_summary(const Context& context, const Answer& answer, Detail detail);
 
-/// FLOP/s, or the bytes moved per second of what computes nothing.
+/// FLOP/s or, if the operation computes nothing, the bytes moved per second.
 [[nodiscard]] std::string rate_of(const model::Prediction& prediction);
 
 /// "137 GFLOP on tensor cores, 2 kernels".
@@ -46,10 +46,10 @@ void write_summary(const Context& context, const Answer& answer, Detail detail);
 
 [[nodiscard]] std::vector<std::string> result_cells(const Answer& answer);
 
-/// Appends the same cells, comma separated, without allocating per cell.
+/// Appends the cells above, separated by commas, without allocating per cell.
 void append_result_cells(std::string& line, const model::Outcome& outcome);
 
-/// A number in shortest form that reads back exactly.
+/// Appends a number in the shortest form that reads back exactly.
 void append_number(std::string& line, double value);
 
 }  // namespace ridge::cli

@@ -28,7 +28,7 @@ ReportCell time_cell(Time time) {
     const bool tiny = time > Time{} && time < 1.0 * units::ns;
     return {.text = tiny ? "< 1 ns" : format(time), .number = time.in(units::us), .share = {}};
 }
-/// Nothing is an empty cell: the eye finds the others.
+/// A zero gap is an empty cell, so that the others stand out.
 ReportCell gap_cell(Time time) {
     return time > Time{} ? time_cell(time) : ReportCell{};
 }
@@ -46,12 +46,12 @@ std::vector<plot::Term> figures_of(const TraceReport& report) {
     if (report.recorder != programs::TraceSource::nsight_compute) {
         add("from first to last kernel", format(time_of(line.span_ns)));
         add("GPU busy", percent(ratio(line.busy_ns, line.span_ns)));
-        add("idle, the host is late", format(time_of(line.host_late_ns)));
-        add("idle, otherwise", format(time_of(line.idle_ns() - line.host_late_ns)));
+        add("idle, waiting for the host", format(time_of(line.host_late_ns)));
+        add("idle, other", format(time_of(line.idle_ns() - line.host_late_ns)));
     }
     if (line.communication_ns > 0) {
         add("communication", format(time_of(line.communication_ns)));
-        add("of it beside other kernels",
+        add("of it overlapped with kernels",
             percent(ratio(line.communication_hidden_ns, line.communication_ns)));
     }
     add("predicted kernel time", format(report.predicted));
@@ -61,7 +61,7 @@ std::vector<plot::Term> figures_of(const TraceReport& report) {
         add("achieved", format(FlopRate::from_base(report.achieved_flop_per_s)));
         if (!report.elsewhere) add("of the peak (MFU)", percent(report.utilisation));
     }
-    add("tied to an operator", percent(report.attributed_share));
+    add("belongs to an operator", percent(report.attributed_share));
     add("predicted, by time", percent(report.modelled_share));
     return figures;
 }
@@ -72,8 +72,8 @@ plot::ReportTable operators_of(const TraceReport& report) {
         .note =
             "Calls with the same arguments are one row. Limit: the roofline at datasheet rates. "
             "The "
-            "gap has three parts: the GPU waited for the host's launches, the kernels are slower "
-            "than predicted, and the work that a fusion or another layout would not need.",
+            "gap has three parts: waiting for the host's launches, kernels that are slower "
+            "than predicted, and work that a fusion or another layout would avoid.",
         .columns = {"operator", "calls", "measured", "share", "predicted", "limit", "bound",
                     "host late", "slower", "needless", "basis"},
         .rows = {}};
@@ -105,7 +105,7 @@ plot::ReportTable operators_of(const TraceReport& report) {
 
 plot::ReportTable ranges_of(const TraceReport& report) {
     plot::ReportTable table{.caption = "Annotations and modules",
-                            .note = "Each without what lies within an inner one.",
+                            .note = "Each without its inner ones.",
                             .columns = {"name", "kernels", "measured", "share", "predicted"},
                             .rows = {}};
     const Time total = time_of(report.timeline.kernel_ns);
@@ -123,10 +123,11 @@ plot::ReportTable ranges_of(const TraceReport& report) {
 }
 
 plot::ReportTable counted_of(const TraceReport& report) {
-    plot::ReportTable table{.caption = "Measured rooflines",
-                            .note = "Counted bytes and FLOP over the time of the free run.",
-                            .columns = {"kernel"},
-                            .rows = {}};
+    plot::ReportTable table{
+        .caption = "Measured rooflines",
+        .note = "Counted bytes and FLOP over the time of the run without counters.",
+        .columns = {"kernel"},
+        .rows = {}};
     table.columns.insert(table.columns.end(), reached_columns.begin(), reached_columns.end());
     for (const OperatorRow& row : report.operators) {
         if (!row.counters || row.kernels < 1) continue;
@@ -178,9 +179,9 @@ plot::Report program_page(const TraceReport& report) {
         .figures = figures_of(report),
         .blocks = {}};
     if (!report.damage.empty()) {
-        page.blocks.emplace_back(
-            plot::ReportText{.heading = "The file is damaged",
-                             .sentences = {report.damage + "; this is what was read before."}});
+        page.blocks.emplace_back(plot::ReportText{
+            .heading = "The file is damaged",
+            .sentences = {report.damage + "; this is what was read before the damage."}});
     }
     if (!report.savings.empty()) page.blocks.emplace_back(savings_of(report));
     page.blocks.emplace_back(operators_of(report));

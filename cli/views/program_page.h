@@ -1,5 +1,5 @@
-// The report on a recorded program as the figures, sentences and tables of a page; charts are added
-// by cli/charts/program_charts.h.
+// The report on a recorded program as figures, sentences and tables of a page.
+// cli/charts/program_charts.h adds the charts.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace ridge::cli {
 
-/// The savings, the operators, then annotations and modules.
+/// A page with the savings, then the operators, then annotations and modules.
 [[nodiscard]] plot::Report program_page(const programs::TraceReport& report);
 
 /// "mm [2048,2048] x [2048,8192] bf16"

@@ -32,7 +32,8 @@ std::string measured_text(const Record& record) {
         format(record.time(), 4), 100.0 * s.confidence, format(Time::from_base(s.low), 4),
         format(Time::from_base(s.high), 4), format(Time::from_base(s.p5), 4),
         format(Time::from_base(s.p95), 4), s.count, name_of(timing.method));
-    if (timing.discarded > 0) text += fmt::format(", {} throttled left out", timing.discarded);
+    if (timing.discarded > 0)
+        text += fmt::format(", {} throttled samples left out", timing.discarded);
     if (timing.clock) text += ", SM clock " + format(*timing.clock);
     return text + ")";
 }
@@ -77,7 +78,7 @@ void write_counters(const Context& context, const Record& record, const model::P
     if (counters.sm_l2 && counters.l2 && *counters.l2 < 0.98 * *counters.sm_l2) {
         write_outcome(context, "",
                       format_traffic(*counters.l2) +
-                          " looked up: requests of multiprocessors in step are merged");
+                          " looked up: simultaneous requests of multiprocessors are merged");
     }
     const bool tensor = counters.tensor && *counters.tensor > Flop{};
     const std::optional<Flop>& flop = tensor ? counters.tensor : counters.fma;
@@ -100,7 +101,7 @@ void write_conditions(const Context& context, const Record& record) {
     if (!text.empty()) write_outcome(context, "conditions", text);
     if (record.timing && !record.timing->converged) {
         write_outcome(context, "note",
-                      "the interval is wider than wanted: the time budget was spent");
+                      "the interval is wider than wanted: the time budget ran out");
     }
     constexpr double noticeable_drift = 0.02;
     if (record.measured() && std::abs(record.timing->statistics->drift) > noticeable_drift) {

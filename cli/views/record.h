@@ -1,4 +1,4 @@
-// Records as text, tables and JSON, beside what the model says.
+// Records as text, tables and JSON, beside their predictions.
 #pragma once
 
 #include <optional>
@@ -23,14 +23,14 @@ struct RecordAnswer {
     [[nodiscard]] std::optional<double> error(const measure::Record& record) const;
 };
 
-/// Predicts on `gpu`, or on the GPU of the record's driver name when it is empty.
+/// Predicts on `gpu` or, if it is empty, on the GPU that the record's driver names.
 [[nodiscard]] RecordAnswer answer_of(const measure::Record& record, Machines& machines,
                                      const std::string& gpu = {});
 
 /// "183 us", or "failed".
 [[nodiscard]] std::string time_text(const measure::Record& record);
 
-/// Measured, predicted and the difference of one record, as a block of text.
+/// Writes measurement, prediction and difference of one record as a block of text.
 void write_record(const Context& context, const measure::Record& record,
                   const RecordAnswer& answer);
 
@@ -38,7 +38,7 @@ void write_record(const Context& context, const measure::Record& record,
 [[nodiscard]] Table record_table(std::span<const measure::Record> records, Machines& machines,
                                  const std::string& gpu);
 
-/// The result of one record: measured, predicted, error; failures have their reason.
+/// The result of one record: measured, predicted, error; a failed record has its reason instead.
 [[nodiscard]] Json to_json(const measure::Record& record, const RecordAnswer& answer);
 
 }  // namespace ridge::cli

@@ -38,14 +38,14 @@ std::string label_of(const SequenceStep& step) {
     return step.name.empty() ? text_of(step.answer.kind, step.answer.parameters) : step.name;
 }
 
-/// "-6 % +9 %": how far the band reaches from the prediction.
+/// "-6 % +9 %": the ends of the band relative to the prediction.
 std::string reach_text(Time low, Time time, Time high) {
     if (time <= Time{}) return {};
     return fmt::format("{:.0f} % {:+.0f} %", 100.0 * ((low - time) / time),
                        100.0 * ((high - time) / time));
 }
 
-/// The GPU where all steps have one.
+/// The GPU if all steps have the same one; else empty.
 std::string gpu_of(const Sequence& sequence) {
     const model::Machine* const first = sequence.steps().front().answer.machine;
     for (const SequenceStep& step : sequence.steps()) {
@@ -54,7 +54,7 @@ std::string gpu_of(const Sequence& sequence) {
     return first == nullptr ? std::string() : first->title;
 }
 
-/// The columns behind the operation's.
+/// The columns after the operation.
 std::vector<Column> text_columns(bool measured) {
     std::vector<Column> columns{{"count", Align::right},
                                 {"time", Align::right},
@@ -116,7 +116,7 @@ std::vector<std::string> total_cells(const Sequence& sequence,
     return cells;
 }
 
-/// Width left for the operation beside the other columns, which are two spaces apart.
+/// Width that the other columns, two spaces apart, leave for the operation.
 std::size_t label_width(const Context& context, const std::vector<Column>& columns,
                         const std::vector<std::vector<std::string>>& rows) {
     std::size_t taken = 0;
@@ -129,7 +129,7 @@ std::size_t label_width(const Context& context, const std::vector<Column>& colum
     return std::max<std::size_t>(16, width - std::min(width, taken));
 }
 
-/// Adds a row whose first cell is broken into as many lines as it needs.
+/// Adds a row whose first cell is wrapped into as many lines as it needs.
 void add_wrapped(Table& table, const std::string& label, std::size_t width,
                  std::vector<std::string> cells) {
     std::istringstream lines(wrap(label, width, 2));
@@ -142,7 +142,7 @@ void add_wrapped(Table& table, const std::string& label, std::size_t width,
     }
 }
 
-/// What the whole sequence takes beside time.
+/// Writes the totals of the whole sequence.
 void write_sums(const Context& context, const model::WorkloadPrediction& total) {
     const auto line = [&context](const std::string& label, const std::string& text) {
         constexpr std::size_t indent = 16;
@@ -191,7 +191,7 @@ void write_as_text(const Context& context, const Sequence& sequence) {
     write_sums(context, total);
 }
 
-/// Figures of six significant digits, for programs.
+/// The value with six significant digits, for programs.
 std::string figure(double value) {
     return format_number(value, 6);
 }
@@ -209,7 +209,7 @@ std::vector<std::string> machine_row(const SequenceStep& step, Time total) {
     return row;
 }
 
-/// The sums under the columns that have one; an empty cell elsewhere.
+/// The sums of the columns that have one; an empty cell for other columns.
 std::vector<std::string> machine_total(const model::WorkloadPrediction& total) {
     std::vector<std::string> row{
         "total", "", "", "", figure(total.time.in(units::us)), total.time > Time{} ? "1" : ""};

@@ -1,11 +1,11 @@
-// Several operations as one table with their sum: text, CSV, Markdown and JSON of one value.
+// Several operations as one table with their sum, in text, CSV, Markdown and JSON.
 //
 //   Sequence sequence;
 //   sequence.add({.answer = answer, .count = 32, .name = "up"});
 //   write_sequence(context, sequence, Format::table);
 //
-// A row's time is that of all its repetitions and its share is of the sum. Where times were measured
-// the table sets them beside the predictions and says whether they lie inside the 80 % band.
+// A row's time covers all its repetitions; its share is of the sum. If times were measured, the
+// table shows them beside the predictions and says whether they lie inside the 80 % band.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct SequenceStep {
     Answer answer;
     std::int64_t count = 1;
     std::string name{};              ///< may be empty
-    std::optional<Time> measured{};  ///< once
+    std::optional<Time> measured{};  ///< of one repetition
 };
 
 class Sequence {
@@ -34,15 +34,15 @@ class Sequence {
     void add(SequenceStep step) { steps_.push_back(std::move(step)); }
 
     [[nodiscard]] const std::vector<SequenceStep>& steps() const { return steps_; }
-    /// The sums, each operation as often as it is carried out. (R6)
+    /// The sums over all operations and their repetitions. (R6)
     [[nodiscard]] model::WorkloadPrediction total() const;
 
   private:
     std::vector<SequenceStep> steps_;
 };
 
-/// The table or document. As text it fits the width of the terminal; CSV, Markdown and JSON have
-/// six significant digits or more and end with the total.
+/// Writes the table or document. Text fits the width of the terminal; CSV, Markdown and JSON have
+/// at least six significant digits and end with the total.
 void write_sequence(const Context& context, const Sequence& sequence, Format format);
 
 }  // namespace ridge::cli

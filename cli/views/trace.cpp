@@ -36,7 +36,7 @@ double microseconds(Time time) {
     return time.in(units::us);
 }
 
-/// Attention's columns leave what is left of the line to the operator's shape.
+/// Width of the other columns; the operator's name and shape take the rest of the line.
 constexpr std::size_t other_columns = 48;
 constexpr std::size_t narrowest = 24;
 
@@ -45,7 +45,7 @@ std::string share_of(std::int64_t part, std::int64_t whole) {
 }
 
 std::string utilisation_of(const TraceReport& report) {
-    if (report.modelled_flop <= 0.0) return "No product or attention is known by its shapes.";
+    if (report.modelled_flop <= 0.0) return "No product or attention has known shapes.";
     return fmt::format(
         "Products and attention do {} in all, {} of their peak over the whole span "
         "(MFU).",
@@ -63,16 +63,16 @@ void write_head(const Context& context, const TraceReport& report) {
                 << '\n';
     if (report.recorder == programs::TraceSource::nsight_compute) {
         write_sentence(context, fmt::format("{} of kernels, each run on its own: the file has no "
-                                            "time line.",
+                                            "timeline.",
                                             format(time_of(line.kernel_ns))));
     } else {
         write_sentence(
             context,
-            fmt::format("{} of kernels in {}: the GPU is busy {} of the time, idle {}; of that, {} "
-                        "wait for the host's launches.",
-                        format(time_of(line.kernel_ns)), format(span),
-                        share_of(line.busy_ns, line.span_ns), format(time_of(line.idle_ns())),
-                        format(time_of(line.host_late_ns))));
+            fmt::format(
+                "{} of kernels in {}: the GPU is busy {} of the time and idle for {}, {} of it "
+                "waiting for the host's launches.",
+                format(time_of(line.kernel_ns)), format(span), share_of(line.busy_ns, line.span_ns),
+                format(time_of(line.idle_ns())), format(time_of(line.host_late_ns))));
     }
     const std::string known =
         fmt::format("{} of kernel time belongs to an operator, {} is predicted",
@@ -92,13 +92,13 @@ void write_head(const Context& context, const TraceReport& report) {
     }
     if (line.communication_ns > 0) {
         write_sentence(context,
-                       fmt::format("Communication: {}, {} of it beside other kernels.",
+                       fmt::format("Communication: {}, {} of it overlapped with other kernels.",
                                    format(time_of(line.communication_ns)),
                                    share_of(line.communication_hidden_ns, line.communication_ns)));
     }
     if (!report.damage.empty()) {
         write_sentence(context, "The file is damaged: " + printable(report.damage) +
-                                    "; this is what was read before.");
+                                    "; this is what was read before the damage.");
     }
     for (const std::string& note : report.notes) {
         write_sentence(context, "Note: " + printable(note) + ".");
@@ -154,7 +154,7 @@ void write_ranges(const Context& context, const TraceReport& report, std::size_t
                               cut(row.name.empty() ? "(none)" : row.name,
                                   std::max(narrowest, width - std::min(width, times)))});
     }
-    context.out << "\nAnnotations and modules, each without what lies within an inner one\n";
+    context.out << "\nAnnotations and modules, each without its inner ones\n";
     write_text(context.out, table);
 }
 
@@ -185,7 +185,7 @@ std::string saving_text(const Saving& saving) {
         case programs::SavingKind::overlap:
             return fmt::format("overlap: {}", what);
         case programs::SavingKind::copies:
-            return fmt::format("copy: {}{}; not needed where the reader takes this layout and type",
+            return fmt::format("copy: {}{}; not needed if the reader takes this layout and type",
                                what, times);
         case programs::SavingKind::slower:
             return fmt::format("slower than predicted: {}{}: {} instead of {}", what, times,
@@ -237,11 +237,12 @@ void write_comparison(const Context& context, const TraceReport& before, const T
     context.out << wrap(printable(before.file) + " against " + printable(after.file),
                         static_cast<std::size_t>(std::max(40, context.width)), 2)
                 << '\n';
-    write_sentence(context,
-                   fmt::format("Kernel time {} and {}, from first to last kernel {} and {}.",
-                               format(total_before), format(total_after),
-                               format(time_of(before.timeline.span_ns)),
-                               format(time_of(after.timeline.span_ns))));
+    write_sentence(
+        context,
+        fmt::format("Kernel time {} before, {} after; first to last kernel {} before, {} after.",
+                    format(total_before), format(total_after),
+                    format(time_of(before.timeline.span_ns)),
+                    format(time_of(after.timeline.span_ns))));
     Table table{.columns = {{"  before", Align::right},
                             {"after", Align::right},
                             {"change", Align::right},

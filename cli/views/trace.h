@@ -12,10 +12,10 @@
 
 namespace ridge::cli {
 
-/// `rows` operators and as many savings; 0 shows all.
+/// Writes `rows` operators and as many savings; 0 shows all.
 void write_report(const Context& context, const programs::TraceReport& report, std::size_t rows);
 
-/// Two runs of a program: each operator's times side by side, the largest change first.
+/// Compares two runs of a program: each operator's times side by side, largest change first.
 void write_comparison(const Context& context, const programs::TraceReport& before,
                       const programs::TraceReport& after, std::size_t rows);
 
@@ -24,7 +24,7 @@ void write_comparison(const Context& context, const programs::TraceReport& befor
 
 [[nodiscard]] Json to_json(const programs::TraceReport& report);
 
-/// One row an operator, in numbers that read back exactly (CSV) or for people (Markdown).
+/// One row per operator, in numbers that read back exactly (CSV) or for people (Markdown).
 [[nodiscard]] Table operator_table(const programs::TraceReport& report, bool exact);
 
 }  // namespace ridge::cli

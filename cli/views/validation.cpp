@@ -24,7 +24,7 @@ std::string ratio(const std::optional<double>& value) {
     return value ? fmt::format("{:.3f}", *value) : "";
 }
 
-/// Percent without the sign, which stands in the heading.
+/// A share in percent, with one decimal.
 std::string percent_to_tenths(double fraction) {
     return fmt::format("{:.1f} %", 100.0 * fraction);
 }
@@ -63,7 +63,7 @@ Table error_table(const Validation& validation) {
     return table;
 }
 
-/// Empty where nothing was counted.
+/// The table of counters; empty if nothing was counted.
 Table counter_table(const Validation& validation) {
     Table table{.columns = {{"operation"},
                             {"impl"},
@@ -84,7 +84,7 @@ Table counter_table(const Validation& validation) {
     return table;
 }
 
-/// Two lines and more a case, within the width of the terminal.
+/// Writes each of the worst cases in two or more lines, within the width of the terminal.
 void write_worst(const Context& context, const Validation& validation,
                  std::span<const Record> records) {
     const auto width = static_cast<std::size_t>(std::max(40, context.width));
@@ -130,7 +130,7 @@ Table worst_table(const Validation& validation, std::span<const Record> records)
     return table;
 }
 
-/// Reasons why records have no error, with how often.
+/// Reasons why records have no error, with the number of records.
 std::map<std::string, std::int64_t> unused_reasons(const Validation& validation) {
     std::map<std::string, std::int64_t> reasons;
     for (const measure::Unused& unused : validation.unused) ++reasons[unused.reason];
@@ -138,11 +138,11 @@ std::map<std::string, std::int64_t> unused_reasons(const Validation& validation)
 }
 
 constexpr std::string_view error_legend =
-    "Errors are predicted / measured - 1; bias is their median, the others are of\n"
-    "absolute values. In band: times inside the 80 % band.\n";
+    "Errors are predicted / measured - 1. Bias is their median; the other columns are\n"
+    "of absolute values. In band: share of times inside the 80 % band.\n";
 constexpr std::string_view counter_legend =
-    "Medians of predicted / counted, and the mean of how far off it is; rate is\n"
-    "what is left of the error in time.\n";
+    "Medians of predicted / counted; off by: mean error. Rate: the rest of the error\n"
+    "in time.\n";
 
 void write_report(const Context& context, const Validation& validation,
                   std::span<const Record> records, Format format) {

@@ -1,4 +1,4 @@
-// A validation as a terminal report, Markdown, JSON and CSV: views of one value.
+// A validation as a terminal report, Markdown, JSON and CSV.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace ridge::cli {
 
-/// CSV has one row per record, the others the groups and the worst cases.
+/// CSV has one row per record, the other formats have the groups and the worst cases.
 void write_validation(const Context& context, const measure::Validation& validation,
                       std::span<const measure::Record> records, Format format);
 

@@ -56,7 +56,7 @@ model::Parameters parameters_of(model::OperationKind kind, const nb::dict& field
         } else if (nb::isinstance<nb::str>(value)) {
             parameters.set(field, nb::cast<std::string>(value));
         } else {
-            // int, NumPy's integers, and whatever else says what it is; set() judges the text.
+            // int, NumPy's integers and anything else with a text; set() checks the text.
             parameters.set(field, nb::cast<std::string>(nb::str(value)));
         }
     }

@@ -1,4 +1,4 @@
-// Between Python's values and ridge's: JSON as dicts and lists, keyword arguments as fields.
+// Converts between Python and ridge: JSON to dicts and lists, keyword arguments to fields.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -10,16 +10,16 @@
 
 namespace ridge::python {
 
-/// dict, list, str, int, float, bool, None; members keep their order.
+/// Converts to dict, list, str, int, float, bool or None; members keep their order.
 [[nodiscard]] nanobind::object to_python(const Json& json);
 
-/// Keyword arguments as the fields of an operation: counts from int, flags from bool, words and
-/// texts from str. A name that no operation has, or one that this operation lacks, is an InputError
-/// naming the nearest. None leaves a field at its default.
+/// Converts keyword arguments to the fields of an operation: counts from int, flags from bool,
+/// words and texts from str. None leaves a field at its default. InputError, with the nearest name,
+/// for a name that this operation does not have.
 [[nodiscard]] model::Parameters parameters_of(model::OperationKind kind,
                                               const nanobind::dict& fields);
 
-/// The field of that name, which must be one of the operation's.
+/// The operation's field of this name. InputError if it has none.
 [[nodiscard]] model::Field field_of(model::OperationKind kind, std::string_view name);
 
 }  // namespace ridge::python

@@ -1,4 +1,4 @@
-// The module `ridge._core`: what the Python package is made of. Users import `ridge`.
+// The module `ridge._core`: the C++ part of the Python package. Users import `ridge`.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -30,7 +30,7 @@ namespace ridge::python {
 namespace nb = nanobind;
 
 const model::Machine& machine_of(std::string_view gpu, hardware::View view) {
-    // Predictions of a table hold no lock of Python's, so the catalogue has its own.
+    // Predictions of a table do not hold the GIL, so the catalogue has its own lock.
     static std::mutex mutex;
     static std::map<hardware::View, std::unique_ptr<cli::Machines>> views;
     const std::scoped_lock lock(mutex);
@@ -53,8 +53,8 @@ nb::object predict(const std::string& operation, const std::string& gpu, const n
     return to_python(cli::to_json(answer));
 }
 
-/// One recorded call of a PyTorch operator: what it is in the model, and its time. `inputs` are the
-/// profiler's four lists, parted by '|'. Without "time_us" where it is not modelled.
+/// Predicts one recorded call of a PyTorch operator: the model's operation and its time. `inputs`
+/// are the profiler's four lists, separated by '|'. No "time_us" if it is not modelled.
 nb::dict predict_call(const std::string& name, const std::string& inputs, const std::string& gpu,
                       bool datasheet, bool analytic) {
     nb::dict out;
@@ -79,8 +79,8 @@ nb::dict predict_call(const std::string& name, const std::string& inputs, const 
     return out;
 }
 
-/// What a program's dispatch needs to know of a GPU: its compute capability (90 for 9.0), how long
-/// the host beside it takes for a kernel, and what cuBLAS keeps for a thread that multiplies.
+/// What dispatch and the host's time need to know of a GPU: its compute capability (90 for 9.0),
+/// how long its host takes for a kernel, and cuBLAS's workspace for each thread that multiplies.
 nb::dict dispatch_facts(const std::string& gpu) {
     const model::Machine& machine = machine_of(gpu, view_of(false, false));
     const programs::Host& host = programs::host_beside(machine.name);
@@ -95,7 +95,7 @@ nb::dict dispatch_facts(const std::string& gpu) {
     return out;
 }
 
-/// Storages that come (above zero) and go (below), by number, through PyTorch's caching allocator.
+/// Replays storages, allocated (bytes above 0) and freed (below 0), in PyTorch's allocator.
 nb::dict replay(const std::vector<std::pair<std::int64_t, std::int64_t>>& events) {
     model::CachingAllocator memory;
     std::map<std::int64_t, model::CachingAllocator::Block> blocks;
@@ -140,7 +140,7 @@ nb::dict vocabulary() {
     return both;
 }
 
-/// Runs a command as the program does: exit code, what it wrote, what it complained of.
+/// Runs a command as the program does; returns exit code, output and error output.
 std::tuple<int, std::string, std::string> run(const std::vector<std::string>& arguments,
                                               int width) {
     std::istringstream in;
@@ -161,7 +161,7 @@ std::tuple<int, std::string, std::string> run(const std::vector<std::string>& ar
 NB_MODULE(_core, module) {
     namespace nb = nanobind;
     module.attr("__version__") = ridge::cli::version;
-    // One class for all of ridge's input errors, made before anything can throw.
+    // One class for all input errors of ridge, made before anything can throw.
     static nb::handle input_error =
         nb::exception<ridge::InputError>(module, "InputError", PyExc_ValueError).release();
     static_cast<void>(input_error);

@@ -49,13 +49,13 @@ struct TextColumn {
     std::vector<std::string> texts;
 };
 
-/// What comes out, one array per result. Errors are codes into `texts`, 0 is none.
+/// The results, one array each. Errors are codes into `texts`; 0 is no error.
 struct Results {
     explicit Results(std::size_t rows)
         : numbers(result_count * rows), bound(rows), limiter(rows), error(rows) {}
 
     static constexpr std::size_t result_count = 10;
-    std::vector<double> numbers;  ///< result_count columns one after the other
+    std::vector<double> numbers;  ///< result_count columns, one after another
     std::vector<std::int32_t> bound;
     std::vector<std::int32_t> limiter;
     std::vector<std::int32_t> error;
@@ -76,12 +76,12 @@ constexpr std::array<const char*, Results::result_count> number_names{
     "dram_intensity_flop_per_byte"};
 
 std::int32_t code_in(std::vector<std::string>& texts, std::string_view text) {
-    // Few distinct words, and the newest most often: a search from the end is short.
+    // Words are few and the newest is the most frequent, so a search from the end is short.
     for (std::size_t i = texts.size(); i-- > 0;) {
         if (texts[i] == text) return static_cast<std::int32_t>(i);
     }
-    constexpr std::size_t most = 10000;  // reasons of errors may name values: not without end
-    if (texts.size() >= most) return code_in(texts, "more kinds of errors than are kept");
+    constexpr std::size_t most = 10000;  // errors may contain values, so limit their number
+    if (texts.size() >= most) return code_in(texts, "further errors, not kept");
     texts.emplace_back(text);
     return static_cast<std::int32_t>(texts.size() - 1);
 }
@@ -135,7 +135,7 @@ class TablePredictor {
         const std::int32_t code = column.codes[row];
         if (code < 0) return nullptr;
         const auto place = static_cast<std::size_t>(code);
-        if (place >= column.texts.size()) throw InputError(column.name + ": a code without a text");
+        if (place >= column.texts.size()) throw InputError(column.name + ": a code has no text");
         return column.texts[place].empty() ? nullptr : &column.texts[place];
     }
 
@@ -240,7 +240,7 @@ nb::object array_of(std::vector<T> values) {
     return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), 1, shape, owner).cast();
 }
 
-/// Rows between two looks at Ctrl-C: some ten milliseconds.
+/// Rows between two checks for Ctrl-C: about ten milliseconds.
 constexpr std::size_t rows_between_signals = 16384;
 
 nb::dict predict_table(
@@ -250,12 +250,14 @@ nb::dict predict_table(
     bool analytic) {
     std::vector<CountColumn> count_columns;
     for (const auto& [name, array] : counts) {
-        if (array.shape(0) != rows) throw InputError(name + ": not as long as the other columns");
+        if (array.shape(0) != rows)
+            throw InputError(name + ": differs in length from the other columns");
         count_columns.push_back({name, {array.data(), rows}});
     }
     std::vector<TextColumn> text_columns;
     for (const auto& [name, codes, words] : texts) {
-        if (codes.shape(0) != rows) throw InputError(name + ": not as long as the other columns");
+        if (codes.shape(0) != rows)
+            throw InputError(name + ": differs in length from the other columns");
         text_columns.push_back({name, {codes.data(), rows}, words});
     }
     TablePredictor predictor(std::move(count_columns), std::move(text_columns),

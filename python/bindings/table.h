@@ -1,4 +1,4 @@
-// Predictions for columns of shapes: arrays in, arrays out, nothing of Python in between.
+// Predictions for columns of shapes: arrays in, arrays out, without Python objects in between.
 #pragma once
 
 #include <nanobind/nanobind.h>

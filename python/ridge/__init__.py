@@ -1,13 +1,13 @@
-"""ridge: what a GPU operation costs, predicted without a GPU.
+"""ridge predicts the time and memory of GPU operations, without a GPU.
 
 >>> import ridge
 >>> p = ridge.predict("matmul", m=4096, n=4096, k=4096, gpu="h100-sxm")
 >>> p.time_us, p.bound
->>> ridge.predict_table(frame, operation="matmul", gpu="h100-sxm")   # a million rows a second or so
+>>> ridge.predict_table(frame, operation="matmul", gpu="h100-sxm")   # about a million rows per second
 
-Names are those of the JSON that the program `ridge` writes; times are microseconds, sizes bytes, and
-FLOP counts a fused multiply-add as two. Broken input raises `ridge.InputError`, whose `field` names
-what is wrong.
+Names are those of the JSON that the program `ridge` writes. Times are in microseconds, sizes in bytes, and
+FLOP counts a fused multiply-add as two. Broken input raises `ridge.InputError`, whose `field` names the
+wrong field.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = [
     "vram",
 ]
 
-# NumPy takes longer to load than everything else, so what needs it is loaded when it is used.
+# NumPy takes longer to load than everything else, so modules that need it are loaded on first use.
 _later = {"predict_table": "_table", "sweep": "_table", "roofline": "_roofline", "Roofline": "_roofline", "torch": "torch"}
 
 

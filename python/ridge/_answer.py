@@ -1,4 +1,4 @@
-"""Answers: what the program writes as JSON, with attributes."""
+"""Answers: the program's JSON, with members as attributes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from . import _core
 
 
 class InputError(ValueError):
-    """Broken input. `field` names what is wrong, where one thing is; `str()` says why."""
+    """Broken input. `field` names the wrong field, or is None; `str()` says what is wrong."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -19,7 +19,7 @@ class InputError(ValueError):
 
 
 def _field_of(message: str) -> str | None:
-    """ridge's messages begin with the field ("rows: ...", "n is missing ...") or name the GPU."""
+    """The field of a message. ridge's messages begin with it ("rows: ...", "n is missing ...") or name the GPU."""
     head, colon, _ = message.partition(":")
     if colon and head.isidentifier():
         return head
@@ -30,7 +30,7 @@ def _field_of(message: str) -> str | None:
 
 
 def checked(function: Any, *arguments: Any, **options: Any) -> Any:
-    """Calls a function of the module in C++; its errors become this package's."""
+    """Calls a function of the C++ module and raises its errors as this package's `InputError`."""
     try:
         return function(*arguments, **options)
     except _core.InputError as error:
@@ -38,7 +38,7 @@ def checked(function: Any, *arguments: Any, **options: Any) -> Any:
 
 
 class Answer(Mapping[str, Any]):
-    """A JSON object whose members are attributes as well: `answer["time_us"]`, `answer.time_us`."""
+    """A JSON object whose members are also attributes: `answer["time_us"]`, `answer.time_us`."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._values = dict(values)
@@ -68,7 +68,7 @@ class Answer(Mapping[str, Any]):
         return (type(self), (self._values,))
 
     def to_dict(self) -> dict[str, Any]:
-        """The plain dict, lists and numbers inside."""
+        """The answer as a plain dict of dicts, lists and values."""
         return dict(self._values)
 
     def to_json(self, indent: int | None = None) -> str:
@@ -102,7 +102,7 @@ def _time(microseconds: float) -> str:
 
 
 class Prediction(Answer):
-    """One operation on one GPU: the members of docs/prediction.schema.json as attributes."""
+    """One operation on one GPU: the members of docs/prediction.schema.json are its attributes."""
 
     def __repr__(self) -> str:
         values = self._values
@@ -126,7 +126,7 @@ class Prediction(Answer):
         return f"<p>{head}</p><table>{table}</table>{self.roofline()._repr_html_()}" if rows else f"<p>{head}</p>"
 
     def roofline(self) -> Any:
-        """The operation under its GPU's roofline."""
+        """The operation on its GPU's roofline."""
         from ._roofline import roofline
 
         return roofline(self._values["gpu"], self)

@@ -1,4 +1,4 @@
-"""The program's other commands as functions: the same options, the same JSON."""
+"""The program's other commands as functions, with the same options and the same JSON."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def command(*words: str, **options: Any) -> str:
     """Runs a command of the program `ridge` in this process and returns what it writes.
 
     `ridge.command("gpus", "show", "h100-sxm")`. Options are keyword arguments: `--head-dim 128` is
-    `head_dim=128`, a flag is `True`, an option that may be repeated a list.
+    `head_dim=128`, a flag is `True`, a repeated option is a list.
     """
     code, out, err = _core.run([*words, *_words(options)])
     if code != 0:
@@ -54,16 +54,16 @@ def vram(operation: str, **options: Any) -> Answer:
 
 
 def gpus(name: str | None = None) -> Any:
-    """All GPUs that ridge describes, as a list, or one of them with every number and its source."""
+    """A list of all GPUs that ridge describes, or one GPU with every number and its source."""
     found = _json("gpus") if name is None else _json("gpus", "show", name)
     return [Answer(item) for item in found] if isinstance(found, list) else Answer(found)
 
 
 def model(config: str | os.PathLike[str], **options: Any) -> Answer:
-    """A whole model from its config.json: time, memory and what limits it (`ridge model --help`)."""
+    """A whole model from its config.json: time, memory and limiters (`ridge model --help`)."""
     return Answer(_json("model", os.fspath(config), **options))
 
 
 def trace(*files: str | os.PathLike[str], **options: Any) -> Answer:
-    """What a recorded program did and what it could save (`ridge trace --help`)."""
+    """What a recorded program spent its time on, and how much it could save (`ridge trace --help`)."""
     return Answer(_json("trace", *[os.fspath(file) for file in files], **options))

@@ -1,15 +1,15 @@
-"""Calls that PyTorch dispatches by device, dispatched on fake tensors as CUDA would.
+"""Dispatches PyTorch calls on fake tensors as CUDA would, where dispatch depends on the device.
 
 >>> with AsOnGpu("h100-sxm"):        # inside FakeTensorMode
-...     model(ids)                   # attention is one operator of its backend, dropout is native_dropout
+...     model(ids)                   # attention becomes its backend's operator, dropout native_dropout
 
-On the CPU, attention with dropout or a mask falls apart into operators that hold the matrix of scores, and
-dropout draws a mask in the input's type. `AsOnGpu` takes `scaled_dot_product_attention` and `dropout`
-before they are dispatched and calls the operators that CUDA's dispatch calls. The backend is chosen by the
-rules of PyTorch 2.11 (aten/src/ATen/native/transformers/cuda/sdp_utils.cpp): cuDNN first on compute
-capability 9.0 and 10.0, else flash, then the memory-efficient one, then plain operators. Before PyTorch
-2.0 there is no such choice, and only dropout is taken.
-Limits: nested tensors and backends that a program switches off are not looked at.
+On the CPU, attention with dropout or a mask is split into operators that hold the matrix of scores, and
+dropout draws a mask in the input's type. `AsOnGpu` intercepts `scaled_dot_product_attention` and `dropout`
+before they are dispatched, and calls the operators that CUDA's dispatch calls. It chooses the backend by
+the rules of PyTorch 2.11 (aten/src/ATen/native/transformers/cuda/sdp_utils.cpp): cuDNN first on compute
+capability 9.0 and 10.0, else flash, then the memory-efficient backend, then plain operators. PyTorch
+before 2.0 has no such choice; there, only dropout is intercepted.
+Limits: nested tensors, and backends that a program disables, are not handled.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _half = (torch.float16, torch.bfloat16)
 
 @functools.lru_cache(maxsize=None)
 def compute_capability(gpu: str) -> tuple[int, int]:
-    """Of a GPU by name: (9, 0)."""
+    """The compute capability of a GPU by name: (9, 0)."""
     major, minor = divmod(checked(_core.dispatch_facts, gpu)["compute_capability"], 10)
     return major, minor
 
@@ -39,7 +39,7 @@ def _operator(name: str) -> Any:
 
 
 def attention_backend(q: Any, k: Any, v: Any, mask: Any, causal: bool, capability: tuple[int, int]) -> str:
-    """"cudnn", "flash", "efficient" or "math": what CUDA runs for these tensors."""
+    """"cudnn", "flash", "efficient" or "math": the backend that CUDA runs for these tensors."""
     if q.dim() != 4 or k.dim() != 4 or v.dim() != 4 or 0 in (*q.shape, *k.shape):
         return "math"
     grouped = q.shape[1] != k.shape[1]
@@ -59,7 +59,7 @@ def attention_backend(q: Any, k: Any, v: Any, mask: Any, causal: bool, capabilit
 
 
 def _additive(mask: Any, dtype: Any) -> Any:
-    """A mask of booleans as what is added to the scores; two constants and a choice between them."""
+    """A boolean mask as one that is added to the scores, made of two constants and a choice between them."""
     if mask is None or mask.dtype != torch.bool:
         return mask
     zero = torch.scalar_tensor(0.0, dtype=dtype, device=mask.device)
@@ -69,7 +69,7 @@ def _additive(mask: Any, dtype: Any) -> Any:
 
 def _attention(capability: tuple[int, int], query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
                is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False) -> Any:
-    """The output of the backend's operator, or None where the plain call does the same."""
+    """The output of the backend's operator, or None if the plain call does the same."""
     options = {} if scale is None else {"scale": scale}
     saves = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in (query, key, value))
     backend = attention_backend(query, key, value, attn_mask, is_causal, capability)
@@ -99,7 +99,7 @@ def _plain_attention(query: Any, key: Any, value: Any, mask: Any, dropout: float
 
 
 class AsOnGpu(TorchFunctionMode):
-    """While it is entered, attention and dropout become the operators that a GPU runs."""
+    """A mode in which attention and dropout become the operators that a GPU runs."""
 
     def __init__(self, gpu: str | None) -> None:
         super().__init__()
@@ -113,7 +113,7 @@ class AsOnGpu(TorchFunctionMode):
             return self.calls[name](func, *args, **kwargs)
         if name != "multi_head_attention_forward":
             return func(*args, **kwargs)
-        # In here the mode is off, and what that function calls is looked up in its module.
+        # Inside this function the mode is off, so patch the functions that it looks up in its module.
         module = torch.nn.functional
         kept = {name: getattr(module, name) for name in self.calls if hasattr(module, name)}
         try:
@@ -130,7 +130,7 @@ class AsOnGpu(TorchFunctionMode):
 
 
 def _dropout(plain: Any, input: Any, p: float = 0.5, *args: Any, **kwargs: Any) -> Any:
-    """CUDA's fused dropout, whose mask is one of booleans; the plain call where nothing is dropped or it is in place."""
+    """CUDA's fused dropout, whose mask is boolean; the plain call if it is in place or drops nothing."""
     active = args[0] if args else kwargs.get("training", kwargs.get("train", True))
     inplace = args[1] if len(args) > 1 else kwargs.get("inplace", False)
     if inplace or not active or not 0.0 < p < 1.0 or input.numel() == 0:

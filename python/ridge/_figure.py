@@ -11,7 +11,7 @@ from ._answer import InputError, checked
 
 
 def roofline_figure(gpu: str, operations: list[str]) -> Any:
-    """Roofs of the types that the operations have, and a point for each with its band."""
+    """A figure with the roofs of the operations' types, and a point with its band for each operation."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

@@ -1,4 +1,4 @@
-"""Rooflines: inline pictures in notebooks, files, matplotlib figures."""
+"""Rooflines as inline pictures in notebooks, as files and as matplotlib figures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._command import command
 
 
 class Roofline:
-    """A roofline chart. Shows itself in a notebook; `save` writes SVG, HTML, PNG or PDF by suffix."""
+    """A roofline chart. A notebook shows it; `save` writes SVG, HTML, PNG or PDF by suffix."""
 
     def __init__(self, gpu: str, operations: list[str], options: dict[str, Any]) -> None:
         self._gpu = gpu
@@ -22,7 +22,7 @@ class Roofline:
         self._svg: str | None = None
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Writes the chart; the suffix says how."""
+        """Writes the chart; the suffix selects the format."""
         target = Path(path)
         command("roofline", gpu=self._gpu, op=self._operations, output=target, **self._options)
         return target
@@ -40,7 +40,7 @@ class Roofline:
         return f"<img alt='Roofline of {self._gpu}' style='max-width:760px' src='data:image/svg+xml;base64,{data}'>"
 
     def figure(self) -> Any:
-        """The same as a matplotlib figure, to be changed and combined."""
+        """The chart as a matplotlib figure, to change and combine."""
         from ._figure import roofline_figure
 
         return roofline_figure(self._gpu, self._operations)
@@ -50,7 +50,7 @@ class Roofline:
 
 
 def roofline(gpu: str, *operations: str | Prediction, **options: Any) -> Roofline:
-    """The roofline of a GPU with operations under it.
+    """The roofline of a GPU, with operations.
 
     An operation is its text ("matmul m=4096 n=4096 k=4096") or a `Prediction`. Options are those of
     `ridge roofline`.
@@ -60,7 +60,7 @@ def roofline(gpu: str, *operations: str | Prediction, **options: Any) -> Rooflin
 
 
 def operation_text(prediction: Prediction) -> str:
-    """The operation of a prediction in words, as `--op` reads them."""
+    """The operation of a prediction as text that `--op` reads."""
     values = prediction.to_dict()
     words = {"dtype": values.get("dtype"), "impl": values.get("impl"), **values.get("parameters", {})}
     return " ".join([values["op"], *(f"{name}={_word(value)}" for name, value in words.items() if value is not None)])
@@ -69,4 +69,4 @@ def operation_text(prediction: Prediction) -> str:
 def _word(value: Any) -> str:
     if isinstance(value, bool):
         return "1" if value else "0"
-    return str(value).replace(" ", "")  # blanks part the words; expressions read the same without
+    return str(value).replace(" ", "")  # spaces separate words; expressions do not need them

@@ -1,7 +1,7 @@
 """Predictions for whole tables: columns in, columns out.
 
-A table is a dict of sequences, a pandas or Polars DataFrame or a pyarrow Table; the answer is one of
-the same kind, with the input's columns and the results beside them.
+A table is a dict of sequences, a pandas or Polars DataFrame or a pyarrow Table. The result is of the
+same kind, with the input's columns and the predictions.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ _numbers: tuple[str, ...] = _core.result_numbers
 def predict_table(table: Any, *, operation: str | None = None, gpu: str | None = None, datasheet: bool = False, analytic: bool = False) -> Any:
     """Predicts every row of a table.
 
-    Columns are named as the fields of operations (m, n, k, dtype, ...), with `op` and `gpu` where rows
-    differ in them; `operation` and `gpu` hold for rows that do not say. Cells that are empty (None,
-    NaN) take the field's default, columns with other names pass through.
+    Columns have the names of operations' fields (m, n, k, dtype, ...). `op` and `gpu` are columns if rows
+    differ in them; the arguments `operation` and `gpu` apply to rows without one. Empty cells (None, NaN)
+    take the field's default, and columns with other names pass through.
 
     Adds time_us, time_low_us, time_high_us, lower_bound_us, bound, limiter, flop, the bytes per level,
-    both intensities and `error` (None where the row was predicted). A million rows take a second or two
-    on one core; the GIL is released, and Ctrl-C ends it.
+    both intensities and `error` (None if the row was predicted). A million rows take a second or two
+    on one core. The GIL is released, and Ctrl-C ends the call.
     """
     kind = _kind_of(table)
     columns = _columns_of(table, kind)
     lengths = {len(values) for values in columns.values()}
     if len(lengths) > 1:
-        raise InputError("table: its columns differ in length")
+        raise InputError("table: the columns differ in length")
     rows = lengths.pop() if lengths else 0
     counts: list[tuple[str, Any]] = []
     texts: list[tuple[str, Any, list[str]]] = []
@@ -58,10 +58,10 @@ def predict_table(table: Any, *, operation: str | None = None, gpu: str | None =
 
 
 def sweep(operation: str, *, gpu: str | Sequence[str] | None = None, datasheet: bool = False, analytic: bool = False, **fields: Any) -> dict[str, Any]:
-    """Predicts every combination of the values given: `sweep("matmul", gpu="h100-sxm", m=[1, 16, 256], n=4096, k=4096)`.
+    """Predicts every combination of the given values: `sweep("matmul", gpu="h100-sxm", m=[1, 16, 256], n=4096, k=4096)`.
 
     A field is one value, a sequence, or a range as the program writes it ("64:4096:*2", "0:1000:+100").
-    Returns a dict of NumPy arrays, one row a combination.
+    Returns a dict of NumPy arrays, one row per combination.
     """
     axes = {name: _axis(value) for name, value in {**fields, "gpu": gpu}.items() if value is not None}
     points = list(itertools.product(*axes.values()))
@@ -83,7 +83,7 @@ def _axis(value: Any) -> list[Any]:
             return [value]
         first, last, sign, step = int(match[1]), int(match[2]), match[3] or "+", int(match[4] or 1)
         if step < 1 or (sign == "*" and (step < 2 or first < 1)):
-            raise InputError(f"'{value}': a range that never ends")
+            raise InputError(f"'{value}': the range never ends")
         points = []
         while first <= last:
             points.append(first)
@@ -100,7 +100,7 @@ def _kind_of(table: Any) -> str:
         return "dict"
     if module in ("pandas", "polars", "pyarrow"):
         return module
-    raise InputError("table: a dict of columns, a pandas or Polars DataFrame or a pyarrow Table is needed")
+    raise InputError("table: must be a dict of columns, a pandas or Polars DataFrame or a pyarrow Table")
 
 
 def _columns_of(table: Any, kind: str) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def _columns_of(table: Any, kind: str) -> dict[str, Any]:
 
 
 def _whole_numbers(name: str, values: Any, kind: str) -> Any:
-    """The column as contiguous int64 with NO_VALUE where empty; None when it holds texts."""
+    """The column as contiguous int64 with NO_VALUE for empty cells; None if it holds texts."""
     if kind == "pyarrow":
         import pyarrow as pa
 
@@ -136,18 +136,18 @@ def _whole_numbers(name: str, values: Any, kind: str) -> Any:
     if array.dtype.kind in "iub":
         return np.ascontiguousarray(array, dtype=np.int64)
     if array.dtype.kind != "f":
-        return None  # texts: the field's own reader judges them ("4Ki")
+        return None  # texts ("4Ki"): the field's own reader parses them
     empty = np.isnan(array)
     numbers = np.where(empty, 0, array)
     if np.any(numbers != np.floor(numbers)) or np.any(np.abs(numbers) > 2**53):
-        raise InputError(f"{name}: not whole numbers")
+        raise InputError(f"{name}: must be whole numbers")
     whole = numbers.astype(np.int64)
     whole[empty] = _core.NO_VALUE
     return whole
 
 
 def _coded(values: Any, kind: str) -> tuple[Any, list[str]]:
-    """Codes of 32 bits and the distinct texts they stand for; -1 is an empty cell."""
+    """32-bit codes and the distinct texts they refer to; -1 is an empty cell."""
     if kind == "pandas":
         import pandas as pd
 

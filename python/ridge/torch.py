@@ -1,15 +1,15 @@
-"""What a PyTorch model would cost on a GPU, asked on a machine without one.
+"""Predicts time and memory of a PyTorch model on a GPU, on a machine without one.
 
 >>> import ridge.torch
 >>> report = ridge.torch.estimate(model, example, gpu="h100-sxm", mode="train")
 >>> report.gpu_time_us, report.peak_bytes
->>> print(report)                      # by operator; report.modules by module
+>>> print(report)                      # by operator; report.modules has times by module
 
-The model runs on fake tensors: shapes and types without data, so neither memory nor a GPU is needed. A
-dispatch mode records every ATen operator with shapes, types and strides, and the storages that come and
-go; ridge predicts each distinct call, and PyTorch's caching allocator is replayed over the storages.
+The model runs on fake tensors, which have shapes and types but no data, so neither memory nor a GPU is
+needed. A dispatch mode records every ATen operator with shapes, types and strides, and the life of each
+storage. ridge predicts each distinct call and replays PyTorch's caching allocator over the storages.
 
-`profile` wraps `torch.profiler` around real work and ends with the report of `ridge trace`.
+`profile` wraps `torch.profiler` around real work and reports on it as `ridge trace` does.
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ _no_kernel = {
 }
 
 class Call:
-    """One operator with its inputs, as often as it ran in one module."""
+    """One operator with its inputs, and how often it ran in one module."""
 
     def __init__(self, name: str, inputs: str, module: str, backward: bool) -> None:
         self.name, self.inputs, self.module, self.backward, self.count = name, inputs, module, backward, 0
 
 
 class Recorder(TorchDispatchMode):
-    """Records operators and the life of storages while it is entered."""
+    """A mode that records operators and the life of storages."""
 
     def __init__(self, model: Any = None) -> None:
         super().__init__()
         self.calls: dict[tuple[str, str, str, bool], Call] = {}
-        self.events: list[tuple[int, int]] = []  # (storage, bytes): above zero comes, below goes
-        self.before: list[tuple[int, int]] = []  # what was there already: a cache in an argument's attributes
+        self.events: list[tuple[int, int]] = []  # (storage, bytes): positive when allocated, negative when freed
+        self.before: list[tuple[int, int]] = []  # storages from before, such as a cache in an argument's attributes
         self.backward = False
         self._storages: dict[int, int] = {}
         self._next = 0
@@ -99,7 +99,7 @@ class Recorder(TorchDispatchMode):
         return out
 
     def watch(self, tensor: Any, events: list[tuple[int, int]] | None = None) -> None:
-        """Counts a tensor's storage from now, or from the events given, until nothing holds it."""
+        """Records a tensor's storage until nothing holds it; it begins in `events` (default: now)."""
         storage = _storage(tensor)
         key = storage._cdata
         if key in self._storages:
@@ -117,7 +117,7 @@ class Recorder(TorchDispatchMode):
                 self.events.append((number, -size))
 
         if _storages_last:
-            with contextlib.suppress(TypeError):  # a storage that cannot be followed stays to the end
+            with contextlib.suppress(TypeError):  # a storage without weak references counts to the end
                 weakref.finalize(storage, gone)
         else:
             from torch.multiprocessing.reductions import StorageWeakRef
@@ -125,7 +125,7 @@ class Recorder(TorchDispatchMode):
             self._polled.append((StorageWeakRef(storage), gone))
 
     def poll(self) -> None:
-        """Looks for storages that went, where PyTorch cannot tell (before 2.1)."""
+        """Looks for storages that were freed, because PyTorch before 2.1 does not report it."""
         still = []
         for reference, gone in self._polled:
             if reference.expired():
@@ -136,7 +136,7 @@ class Recorder(TorchDispatchMode):
 
 
 def _storage_objects_last() -> bool:
-    """Whether a storage's Python object lives as long as the storage, so that its end can be heard of."""
+    """Whether a storage's Python object lives as long as the storage, so that its end can be observed."""
     tensor = torch.empty(1)
     reference = weakref.ref(_storage(tensor))
     return reference() is not None
@@ -163,7 +163,7 @@ def _tensors(value: Any) -> Iterator[Any]:
 
 
 def _only_a_view(func: Any, args: Any, out: Any) -> bool:
-    """A view, or a conversion that had nothing to convert: its result lies where its input does."""
+    """Whether the result shares its input's storage: a view, or a conversion without effect."""
     if func._schema.name.endswith("_") or not isinstance(out, torch.Tensor) or not args:
         return False
     first = args[0]
@@ -178,7 +178,7 @@ def _inputs_text(func: Any, args: Any, kwargs: dict[str, Any], out: Any) -> str:
     for argument in func._schema.arguments[len(args) :]:
         given.append(kwargs.get(argument.name, argument.default_value if argument.has_default_value() else None))
     if func._schema.name in ("aten::_to_copy", "aten::clone", "aten::contiguous"):
-        given = [out, args[0]]  # as the copy that it is: into the result, from the input
+        given = [out, args[0]]  # as a copy from the input into the result
     for value in given:
         kind, size, steps, text = _argument(value)
         types.append(kind)
@@ -242,7 +242,7 @@ def _faked(mode: Any, value: Any) -> Any:
 
 
 def _fake_parameters(mode: Any, model: Any) -> list[tuple[Any, str, Any]]:
-    """Puts fake tensors in the place of parameters and buffers; returns what was there."""
+    """Replaces parameters and buffers by fake tensors; returns the originals."""
     kept = []
     for module in model.modules():
         for store in (module._parameters, module._buffers):
@@ -264,17 +264,17 @@ def _loss_of(out: Any) -> Any:
     for tensor in _tensors(list(out.values()) if isinstance(out, dict) else out):
         if tensor.is_floating_point() and tensor.requires_grad:
             return tensor.sum()
-    raise InputError("mode: the model returns nothing that a gradient could start from")
+    raise InputError("mode: the model returns no tensor to start a gradient from")
 
 
 def _step(optimizer: Any) -> None:
-    # Before PyTorch 2.0 the step's profiler range does not pass through dispatch modes; the bare step does.
+    # Before PyTorch 2.0 the step's profiler range does not work under dispatch modes; the bare step does.
     bare = None if hasattr(torch, "compile") else getattr(type(optimizer).step, "__wrapped__", None)
     optimizer.step() if bare is None else bare(optimizer)
 
 
 def _fill_states(model: Any, optimizer: Any, recorder: Recorder) -> None:
-    """Takes a step before the one that is recorded, so that the optimizer's states are there, as in all but the first."""
+    """Takes a step before the recorded one, so that the optimizer's states exist, as in all steps but the first."""
     for parameter in model.parameters():
         if parameter.requires_grad:
             parameter.grad = torch.zeros_like(parameter)
@@ -366,9 +366,9 @@ def estimate(
 ) -> Estimate:
     """Predicts one step of a PyTorch model from its shapes, without a GPU.
 
-    `args` and `kwargs` are what the model is called with; real tensors of the right shape or fake ones.
-    `mode` is "inference" (no gradients) or "train" (forward and backward of the output's `loss`, else of the
-    sum of its first floating tensor; `optimizer` "adamw" or "sgd" adds its step).
+    `args` and `kwargs` are the arguments of the model: real or fake tensors of the right shape. `mode` is
+    "inference" (no gradients) or "train" (forward and backward pass of the output's `loss` or, without one,
+    of the sum of its first floating-point tensor; `optimizer` "adamw" or "sgd" adds its step).
 
     Returns an `Estimate`: gpu_time_us with its band, host_us, wall_us, kernels, weights_bytes, peak_bytes
     (allocated by the caching allocator) and reserved_bytes, `operators`, `modules`, `memory` (bytes in use
@@ -380,7 +380,7 @@ def estimate(
 
 
 def summary(recorder: Recorder, model: Any, gpu: str, mode: str, datasheet: bool = False, analytic: bool = False) -> Estimate:
-    """What a recording costs on a GPU."""
+    """Predicts the time and memory of a recording on a GPU."""
     operators: dict[tuple[str, str], dict[str, Any]] = {}
     modules: dict[str, float] = {}
     totals = {"time": 0.0, "below": 0.0, "above": 0.0, "kernels": 0, "backward_kernels": 0, "missing": 0}
@@ -417,13 +417,13 @@ def summary(recorder: Recorder, model: Any, gpu: str, mode: str, datasheet: bool
         totals["above"] += (row["time_high_us"] - row["time_us"]) ** 2
         totals["kernels"] += row["kernels"]
     facts = checked(_core.dispatch_facts, gpu)
-    # cuBLAS keeps a workspace for each thread that multiplies: the forward pass's and the backward pass's.
+    # cuBLAS keeps a workspace for each thread that multiplies: the forward thread and the backward thread.
     multiplies = any(row["family"] == "product" for row in operators.values())
     threads = (2 if mode == "train" else 1) if multiplies else 0
     workspaces = [(-1 - thread, facts["cublas_workspace_bytes"]) for thread in range(threads)]
     memory = checked(_core.replay, workspaces + recorder.before + recorder.events)
     parameters = sum(_nbytes(_storage(p)) for p in {id(p): p for p in [*model.parameters(), *model.buffers()]}.values())
-    # The host that was measured beside this GPU, as `ridge model` takes it (docs/models.md, W5).
+    # The host that was measured with this GPU, as `ridge model` uses it (docs/models.md, W5).
     backward = totals["backward_kernels"]
     host = (totals["kernels"] - backward) * facts["us_per_kernel"] + backward * facts["us_per_gradient_kernel"]
     by_time = sorted(operators.values(), key=lambda row: -(row["time_us"] or 0.0))
@@ -452,7 +452,7 @@ def summary(recorder: Recorder, model: Any, gpu: str, mode: str, datasheet: bool
 
 
 class Profile:
-    """What `profile` gives; `report` is there when the block has ended."""
+    """The result of `profile`; `report` is set when the block has ended."""
 
     def __init__(self) -> None:
         self.report: Answer | None = None
@@ -466,7 +466,7 @@ class Profile:
 def profile(gpu: str | None = None, path: str | os.PathLike[str] | None = None, show: Callable[[str], Any] | None = print) -> Iterator[Profile]:
     """Profiles the block with `torch.profiler` and reports on it as `ridge trace` does.
 
-    `gpu` predicts for another GPU than the one at hand; `path` keeps the trace; `show` gets the page as text.
+    `gpu` predicts for a GPU other than the one at hand; `path` keeps the trace; `show` gets the report as text.
     """
     from torch.profiler import ProfilerActivity
 

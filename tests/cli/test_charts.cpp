@@ -97,7 +97,7 @@ TEST_CASE("a measured point stands at counted bytes beside a prediction at predi
     const plot::Chart uncounted = rooflines(records).at(0);
     CHECK(uncounted.marks[0].x == uncounted.marks[1].x);
     REQUIRE_FALSE(uncounted.notes.empty());
-    CHECK(uncounted.notes[0].find("1 of 1 measured points stand at the predicted bytes") == 0);
+    CHECK(uncounted.notes[0].find("1 of 1 measured points are drawn at the predicted bytes") == 0);
 }
 
 TEST_CASE("what a warm L2 serves is marked and stands at its algorithmic intensity") {

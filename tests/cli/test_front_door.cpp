@@ -61,7 +61,8 @@ TEST_CASE("other spellings give the same answer as the usual ones") {
     }
 }
 
-// Found by scripts/soak: --kv-write implies a page table, and the option that denies it was dropped.
+// Found by scripts/soak: --kv-write implies a page table, and the option that denies it was
+// dropped.
 TEST_CASE("a flag with a value says the same as the field in words") {
     const std::string words =
         run_line(
@@ -141,7 +142,7 @@ TEST_CASE("what is unknown is answered with the nearest name") {
         {"predict attention --num_heads 32 --seq 4 --head-dim 64 --gpu h100",
          "did you mean '--heads'?"},
         {"predict attention --heads 32 --seq 4 --head-dim 64 --causal yes --gpu h100",
-         "as --causal=true"},
+         "as in --causal=true"},
         {"predict relu --elements 4 --gpu h100",
          "a function of expressions: elementwise with expr=\"relu(x)\""},
         {"predict matmul --m 4 --n 4 --k 4 --gpu b200 --dtype fp4", "did you mean 'nvfp4'?"},

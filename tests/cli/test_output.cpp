@@ -224,7 +224,7 @@ TEST_CASE("occupancy: blocks, what limits them and what one step less gives") {
     CHECK(odd.at("block_sizes").size() == 13);
 
     const Transcript text = run_line("occupancy --threads 200 --registers 72 --gpu h100-sxm");
-    CHECK(text.out.find("one register less (71): no change; 56 or fewer: 5 blocks") !=
+    CHECK(text.out.find("one register fewer (71): no change; 56 or fewer: 5 blocks") !=
           std::string::npos);
     CHECK(longest_line(text.out) <= 80);
     const Transcript none = run_line("occupancy --threads 1024 --registers 128 --gpu h100-sxm");

@@ -209,7 +209,7 @@ TEST_CASE("Launches that come once may be repeated in the first run that counts,
         const auto answer = run(words);
         INFO(answer.err);
         CHECK(answer.code == 0);
-        CHECK_THAT(answer.err, contains_text("running it again, for the counters that 1 kernels"));
+        CHECK_THAT(answer.err, contains_text("program again for the counters that 1 kernels"));
         const auto free = asked(0);
         CHECK(free.counted == 0);
         CHECK_FALSE(free.once);

@@ -8,6 +8,6 @@ folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT
 "$1" profile --counters --format json -o "$folder/run" -- "$2" >"$folder/report.json" 2>"$folder/said" || { cat "$folder/said"; exit 1; }
 cat "$folder/said"
 if grep -q "no counters" "$folder/report.json"; then echo "the driver keeps counters from this user"; exit 0; fi
-grep -q "running it again" "$folder/said" && { echo "it took more than one run"; exit 1; }
+grep -q "running the program again" "$folder/said" && { echo "it took more than one run"; exit 1; }
 counted=$(grep -o '"vector_flop"' "$folder/report.json" | wc -l)
 [ "$counted" -eq 40 ] || { echo "$counted kernels of 40 were counted"; exit 1; }
