@@ -1,5 +1,4 @@
-// Counts how often, and how far, a ratio exceeds a limit: for properties that hold except in rare
-// cases.
+// Counts how often and how far a ratio exceeds a limit, for properties that hold with few exceptions.
 //
 //   Tally masks{.usual = 1.6, .ever = 2.5};
 //   masks.add(after / before, [&] { return describe(call); });      // for every case

@@ -1,5 +1,4 @@
-// Attention on Blackwell by TensorRT-LLM's kernels: tiles, splits of the keys, and which calls use
-// them.
+// Attention on Blackwell by TensorRT-LLM's kernels: tiles, splits of the keys, and their use.
 #include <map>
 #include <string>
 

@@ -116,8 +116,7 @@ TEST_CASE("a causal mask over one query changes nothing", "[attention][property]
         });
 }
 
-// Tiles of different lengths leave a tail, and kernels with other block sizes fill the GPU
-// differently.
+// Tiles of different lengths leave a tail, and other block sizes fill the GPU differently.
 constexpr double dearest_mask = 1.6;
 constexpr double dearest_ever = 2.0;
 
