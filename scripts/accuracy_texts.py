@@ -91,7 +91,7 @@ PUBLISHED_HEAD = """Products of PyTorch on cards of their owners, as published (
 Predictions are those of the library's kernel with a warm L2. Cards differ in clocks, limits and cooling: GeForce cards run above the clock of their data sheet (an RTX 5090 at up to 1.15 of its stated peak), and the B200 here is 17 %
 faster than the one of the tables that ridge was fitted to. Not fitted to these, but a few descriptions take figures of cards that nobody else measured from them (docs/model.md, L2 and L5).
 Small products of the first type find a clock that has not risen yet, and those of 16 bits and 1024 wait for launches: means are given of all figures, and without those below 4096.
-Made by `scripts/published.py`; the test "published rates of products, as they stand" holds both means.
+Made by `scripts/published.py`; the test "predictions stay close to published rates of products" holds both means.
 
 """
 

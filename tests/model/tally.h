@@ -1,4 +1,4 @@
-// Counts how often and how far a ratio exceeds a limit, for properties that hold with few exceptions.
+// Counts how often and how far a ratio exceeds a limit, for properties with few exceptions.
 //
 //   Tally masks{.usual = 1.6, .ever = 2.5};
 //   masks.add(after / before, [&] { return describe(call); });      // for every case

@@ -53,8 +53,8 @@ TEST_CASE("normalisations read their vectors and write fp32 statistics", "[rows]
                   2.0 * (matrix + 2 * cols), 2.0 * matrix + 8.0 * rows);
     require_bytes(row_work(row_wise(RowKind::rmsnorm, DataType::bf16), Implementation::fused),
                   2.0 * (matrix + cols), 2.0 * matrix + 4.0 * rows);
-    // Backward, in two kernels, reads dy, x, gamma and statistics and writes dx and the gradients of
-    // the vectors.
+    // Backward, in two kernels, reads dy, x, gamma and statistics. It writes dx and the gradients
+    // of the vectors.
     const Work layernorm = row_work(
         row_wise(RowKind::layernorm, DataType::bf16, Direction::backward), Implementation::fused);
     require_bytes(layernorm, 2.0 * (2 * matrix + cols) + 8.0 * rows, 2.0 * (matrix + 2 * cols));
