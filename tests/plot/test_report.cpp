@@ -110,10 +110,8 @@ TEST_CASE("a page of several charts has the data of each chart", "[report]") {
     CHECK_FALSE(data["charts"][1].contains("spans"));
 }
 
-TEST_CASE(
-    "each chart has a table of its own but where the axes are the same, its rows as wide as its "
-    "headings",
-    "[report]") {
+TEST_CASE("charts with the same axes share a table, whose rows are as wide as its headings",
+          "[report]") {
     Roofline many = samples::predictions();
     for (int i = 0; i < 20; ++i) {
         many.points.front().terms.push_back(
