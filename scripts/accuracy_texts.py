@@ -91,7 +91,7 @@ PUBLISHED_HEAD = """Published rates of PyTorch's products, measured by owners of
 Predictions are for the library's kernel with a warm L2. Cards differ in clocks, limits and cooling: GeForce cards run above the clock of their data sheet (an RTX 5090 at up to 1.15 of its stated peak), and the B200 here is 17 %
 faster than the one in the tables that ridge was fitted to. Nothing was fitted to these rates, but for cards that nobody else measured, a few descriptions take figures from them (docs/model.md, L2 and L5).
 Small products of the first type run before the clock has risen, and 16-bit products of size 1024 wait for launches. Means are therefore given for all figures, and without those below 4096.
-Made by `scripts/published.py`; the test "published rates of products, as they stand" holds both means.
+Made by `scripts/published.py`; the test "predictions stay close to published rates of products" holds both means.
 
 """
 

@@ -1,5 +1,5 @@
-// Catch2 v2 and v3 under one name. `contains_text` is the matcher for a part of a text, which the
-// two call differently.
+// Catch2 v2 and v3 under the same names. `contains_text` is the matcher for a part of a text; the
+// two versions name it differently.
 #pragma once
 
 #include <string>

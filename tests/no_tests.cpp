@@ -1,2 +1,2 @@
-// The owner of the precompiled header that the tests share.
+// Owner of the precompiled header that the tests share.
 int main() {}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Judging seeds: scripts/accuracy.py refuses records that a fit has seen. Usage: check_judging.py ROOT"""
+"""Checks that scripts/accuracy.py refuses to judge by records that a fit has seen. Usage: check_judging.py ROOT"""
 import importlib.util
 import json
 import pathlib
@@ -40,7 +40,7 @@ def main():
         assert accuracy.judging_seeds(fresh, training) == [11]
         both = folder_of(scratch, "both", seed=315, date="2026-01-01T00:00:00Z")
         (both / "sum.jsonl").write_text((fresh / "copy.jsonl").read_text(encoding="utf-8"), encoding="utf-8")
-        assert accuracy.judging_seeds(both, training) == [11, 315]  # 315 judged before
+        assert accuracy.judging_seeds(both, training) == [11, 315]  # 315 is on the list of earlier judging seeds
         cases = {
             "the fits have seen it (training)": {"seed": 7, "date": "2026-01-03T00:00:00Z"},
             "no seed": {"date": "2026-01-03T00:00:00Z"},
@@ -52,7 +52,7 @@ def main():
             assert words in said, (words, said)
         (scratch / "empty").mkdir()
         assert "no records" in refusal(accuracy, scratch / "empty", training)
-    # The committed random records were looked at, so they judge no more.
+    # The committed random records were looked at, so they can no longer judge.
     records = ROOT / "measure" / "records"
     committed = [records / name for name in accuracy.TRAINING]
     assert "cannot judge" in refusal(accuracy, records / "h200-sxm-random", committed)

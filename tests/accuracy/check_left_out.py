@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""GPUs left out: scripts/left_out.py describes each without anything that rests on it. Usage: check_left_out.py ROOT RIDGE"""
+"""Checks that scripts/left_out.py describes a GPU without anything that rests on it. Usage: check_left_out.py ROOT RIDGE"""
 import pathlib
 import subprocess
 import sys

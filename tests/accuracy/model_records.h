@@ -1,4 +1,4 @@
-// Rows of measure/records/torch-models, as the scripts write them.
+// Rows of measure/records/torch-models, as the scripts wrote them.
 //
 //   for (const ModelRow& row : model_rows("h200")) row.number("time_us");
 #pragma once
@@ -19,9 +19,9 @@ struct ModelRow {
     [[nodiscard]] double number(const std::string& name) const;
 };
 
-/// Of the file NAME.csv; lines with '#' are comments.
+/// Rows of the file NAME.csv. Lines that begin with '#' are comments.
 [[nodiscard]] std::vector<ModelRow> model_rows(const std::string& name);
-/// "train", "decode" or "prefill".
+/// The phase named "train", "decode" or "prefill".
 [[nodiscard]] programs::Phase phase_of(const std::string& word);
 /// Mean of the absolute values, in per cent.
 [[nodiscard]] double mean_percent(const std::vector<double>& errors);

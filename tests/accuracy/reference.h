@@ -16,17 +16,18 @@
 
 namespace ridge::test {
 
-/// The directory that RIDGE_REFERENCE names, in the environment or in the build's cache. Where
-/// there is none, prints why the test skips.
+/// The directory that RIDGE_REFERENCE names, in the environment or in the build's cache. If it does
+/// not exist, prints why the test skips and returns nothing.
 [[nodiscard]] std::optional<std::string> reference_folder();
 
-/// A figure of bounds.toml by its path, which must exist.
+/// The bound at this path of bounds.toml, which must exist.
 [[nodiscard]] double bound(const std::string& path);
 
-/// The catalogue's machine of that name, resolved once.
+/// The machine of this name in the catalogue, resolved once.
 [[nodiscard]] const model::Machine& machine_of(const std::string& gpu);
 
-/// The rows of a file in measure/records/published, below its comments and its header, each of so many cells.
+/// Rows of a file in measure/records/published, without its comments and its header. Each row must
+/// have `count` cells.
 [[nodiscard]] std::vector<std::vector<std::string>> published_cells(const std::string& file,
                                                                     std::size_t count);
 
@@ -37,8 +38,8 @@ namespace ridge::test {
 /// Checks mean and p90 against the table of this name in bounds.toml (percent), which must exist.
 void check_errors(const measure::ErrorSummary& accuracy, const std::string& name);
 
-/// The same, and the coverage against `[coverage]`: for classes whose band was validated on many
-/// rows of several kinds.
+/// Checks the same, and the coverage against `[coverage]`. For classes whose band was validated on
+/// many rows of several kinds.
 void check_bounds(const measure::ErrorSummary& accuracy, const std::string& name);
 
 }  // namespace ridge::test

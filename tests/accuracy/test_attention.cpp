@@ -1,4 +1,5 @@
-// Attention of a serving engine, prefill and decode, against the times of aiconfigurator's tables.
+// Attention of a serving engine, prefill and decode, compared with the times in aiconfigurator's
+// tables.
 #include "model/machine/parameters.h"
 #include "tests/accuracy/reference.h"
 #include "tests/catch.h"
@@ -8,7 +9,7 @@ namespace {
 
 using measure::MeasuredRow;
 
-/// Prefill is judged over 20 us, decoding whole.
+/// Prefill is judged on rows of 20 us or more, decoding on all rows.
 std::vector<MeasuredRow> judged_rows(const std::string& folder, const std::string& phase,
                                      const std::string& gpu) {
     std::vector<MeasuredRow> rows =
@@ -33,7 +34,7 @@ TEST_CASE("attention of measured GPUs", "[accuracy]") {
 TEST_CASE("attention with the family's parameters", "[accuracy]") {
     const auto folder = reference_folder();
     if (!folder) return;
-    // The H100 NVL has no fit of its own: its parameters are the family's.
+    // The H100 NVL has no fit of its own, so it has the family's parameters.
     const model::Machine& relative = machine_of("h100-nvl");
     REQUIRE(relative.attention.has_value());
     REQUIRE(relative.attention->flash3->evidence != model::Evidence::own);
@@ -49,7 +50,7 @@ TEST_CASE("attention with the family's parameters", "[accuracy]") {
                 accuracy_of(judged_rows(*folder, phase, gpu),
                             [&](const std::string&) -> const model::Machine& { return borrowed; });
             INFO(phase << " " << gpu);
-            // The family's band is wider than 80 % on its own members.
+            // The family's band is wide: it holds at least 80 % of its own members' times.
             CHECK(accuracy.coverage >= 0.8);
             check_errors(accuracy, "attention_family." + phase + "." + gpu);
         }

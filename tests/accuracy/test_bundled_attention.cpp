@@ -1,5 +1,5 @@
-// The bundled attention kernels against the committed records of an H200: executed FLOP as counted,
-// splits as launched, times within bounds.
+// The bundled attention kernels compared with the committed records of an H200: executed FLOP,
+// tiles, splits and times.
 #include <map>
 #include <string>
 
@@ -21,13 +21,13 @@ std::vector<std::string> record_folders() {
     return {records + "/h200-sxm", records + "/h200-sxm-random"};
 }
 
-/// "mma", "wgmma", "decode" or "standard".
+/// Class of the kernel: "mma", "wgmma", "decode" or "standard".
 std::string kernel_of(const model::Attention& op, Implementation implementation) {
     const bool decodes = implementation == Implementation::mma && model::decodes_with_splits(op);
     return decodes ? "decode" : std::string(name_of(implementation));
 }
 
-TEST_CASE("bundled attention executes the FLOP that are counted", "[accuracy][bundled]") {
+TEST_CASE("the model counts the FLOP that bundled attention executes", "[accuracy][bundled]") {
     const model::Machine& machine = machine_of("h200-sxm");
     int compared = 0;
     for (const measure::Record& record : measure::read_all_records(record_folders()).records) {

@@ -1,4 +1,4 @@
-// Library matrix products against the times of aiconfigurator's and NeuSight's tables.
+// Library matrix products compared with the times in aiconfigurator's and NeuSight's tables.
 #include <map>
 #include <string>
 
@@ -11,7 +11,7 @@ TEST_CASE("library matrix products", "[accuracy]") {
     const auto folder = reference_folder();
     if (!folder) return;
     std::map<std::string, std::vector<measure::MeasuredRow>> groups;
-    // The GPUs that the parameters are fitted to; tables of others have no bounds.
+    // Tables of the GPUs that the parameters are fitted to. Tables of other GPUs have no bounds.
     for (measure::MeasuredRow& row : measure::read_folder(
              *folder,
              {"matmul_a100", "matmul_h100", "matmul_h200", "matmul_b200", "matmul_fp32"})) {

@@ -1,5 +1,6 @@
-// Published rates of PyTorch products, as they stand: measure/records/published/products.csv. The
-// page docs/accuracy/published.md has them one by one (scripts/published.py).
+// Predictions compared with published rates of PyTorch products,
+// measure/records/published/products.csv. docs/accuracy/published.md lists them one by one;
+// scripts/published.py writes it.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -20,7 +21,7 @@ namespace {
 struct PublishedRate {
     std::string gpu;
     DataType type{};
-    std::int64_t size = 0;  ///< 0: the best of several
+    std::int64_t size = 0;  ///< 0: the best of several sizes
     double tflops = 0.0;
 };
 
@@ -56,14 +57,14 @@ double mean_error(const std::vector<PublishedRate>& rates) {
     return sum / static_cast<double>(rates.size());
 }
 
-TEST_CASE("published rates of products, as they stand") {
+TEST_CASE("predictions stay close to published rates of products") {
     std::map<std::string, std::vector<PublishedRate>> of_gpu;
     for (const PublishedRate& rate : published_rates()) of_gpu[rate.gpu].push_back(rate);
     REQUIRE(of_gpu.size() == 15);
     for (auto& [gpu, rates] : of_gpu) {
         const std::string bounds = "published_products." + gpu;
         const double all = mean_error(rates);
-        // Launches and a clock that has not risen yet matter to small products.
+        // Launches, and a clock that has not risen yet, matter for small products.
         std::erase_if(rates, [](const auto& rate) { return rate.size != 0 && rate.size < 4096; });
         const double large = mean_error(rates);
         CAPTURE(gpu, all, large);

@@ -1,5 +1,6 @@
-// Published figures of a serving engine, as they stand: measure/records/published/serving.csv.
-// Nothing was fitted to them; the engine's kernels, batches and scheduling are its own.
+// Predictions compared with published figures of serving engines,
+// measure/records/published/serving.csv. Nothing was fitted to them; the engines choose their own
+// kernels, batches and schedules.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -77,7 +78,7 @@ double predicted(const Figure& figure) {
     return most;
 }
 
-TEST_CASE("published serving figures, as they stand") {
+TEST_CASE("predictions stay close to published serving figures") {
     std::map<std::string, std::vector<double>> errors;
     for (const Figure& figure : figures()) {
         errors[figure.gpu].push_back(predicted(figure) / figure.value - 1.0);

@@ -1,5 +1,5 @@
-// Errors over the committed records of an H200: bundled kernels, cuBLASLt and access patterns. What
-// judges was drawn after the fits.
+// Errors over the committed records of an H200: bundled kernels, cuBLASLt and access patterns. The
+// records that judge were drawn after the fits.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -25,7 +25,8 @@ measure::Validation validated(const std::string& folder,
     return measure::validate(records_of(folder), catalogue, hardware::View::calibrated);
 }
 
-/// Each seed of a judging folder has bounds of its own, `name`-SEED, beside those of all, `name`.
+/// Checks each seed of a judging folder against the bounds `name`-SEED, and all together against
+/// `name`.
 measure::Validation check_seeds(const std::string& folder, const std::vector<std::uint64_t>& seeds,
                                 const std::string& name, const hardware::Catalogue& catalogue) {
     const std::vector<measure::Record> all = records_of(folder);
@@ -59,7 +60,7 @@ TEST_CASE("random shapes that nothing was fitted to", "[accuracy][records]") {
     CHECK(100.0 * *counted.overall->dram_error < 5.0);
 }
 
-TEST_CASE("random shapes that corrections have seen", "[accuracy][records]") {
+TEST_CASE("random shapes that the corrections have seen", "[accuracy][records]") {
     const measure::Validation validation = validated("h200-sxm-random");
     REQUIRE(validation.overall);
     CHECK(validation.unused.empty());
@@ -80,7 +81,7 @@ TEST_CASE("the full suite", "[accuracy][records]") {
     }
 }
 
-TEST_CASE("an H100 by the overlay of ridge calibrate --full", "[accuracy][records]") {
+TEST_CASE("an H100 with the overlay of ridge calibrate --full", "[accuracy][records]") {
     hardware::Catalogue calibrated = model::catalogue();
     for (const char* const name : {"ceilings", "calibrated"}) {
         const std::string file = std::string(RIDGE_RECORDS) + "/h100-sxm/" + name + ".toml";

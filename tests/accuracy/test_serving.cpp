@@ -1,5 +1,5 @@
-// Operations of serving engines against aiconfigurator's tables: attention over an 8-bit cache,
-// latent attention, blocks of experts.
+// Operations of serving engines compared with aiconfigurator's tables: attention over an 8-bit
+// cache, latent attention, blocks of experts.
 #include <map>
 #include <string>
 
@@ -50,7 +50,8 @@ TEST_CASE("blocks of experts", "[accuracy]") {
     Groups own;
     for (MeasuredRow& row : rows.own) own["moe." + row.gpu].push_back(std::move(row));
     check_groups(own, 3);
-    // About four tenths of these ran tiles that were never tuned, which no band of tuned ones holds.
+    // About 40 % of these rows ran tiles that were never tuned. The bands are made for tuned tiles,
+    // so coverage is not checked.
     Groups shared;
     for (MeasuredRow& row : rows.shared) shared["moe_shared." + row.gpu].push_back(std::move(row));
     CHECK(shared.size() == 3);

@@ -1,4 +1,4 @@
-// Eager kernels that stream their data against NeuSight's tables, and collectives against
+// Eager kernels that stream their data, compared with NeuSight's tables; collectives, compared with
 // aiconfigurator's.
 #include <map>
 #include <string>
@@ -23,7 +23,7 @@ TEST_CASE("eager elementwise, softmax and layernorm", "[accuracy]") {
     for (const auto& [name, rows] : groups) check_errors(accuracy_of(rows, machine_of), name);
 }
 
-TEST_CASE("collectives of one node", "[accuracy]") {
+TEST_CASE("collectives within one node", "[accuracy]") {
     const auto folder = reference_folder();
     if (!folder) return;
     std::map<std::string, std::vector<measure::MeasuredRow>> groups;

@@ -1,4 +1,4 @@
-// PyTorch's kernels on an H200 and an H100: shapes of seeds that nothing was fitted to.
+// PyTorch's kernels on an H200 and an H100: shapes drawn with seeds that nothing was fitted to.
 #include <map>
 #include <string>
 #include <vector>
@@ -45,10 +45,10 @@ void judge(const std::string& gpu) {
 
 }  // namespace
 
-TEST_CASE("PyTorch on an H200, a seed that nothing was fitted to", "[accuracy][torch]") {
+TEST_CASE("PyTorch on an H200, seeds that nothing was fitted to", "[accuracy][torch]") {
     judge("h200-sxm");
 }
-TEST_CASE("PyTorch on an H100, a seed that nothing was fitted to", "[accuracy][torch]") {
+TEST_CASE("PyTorch on an H100, seeds that nothing was fitted to", "[accuracy][torch]") {
     judge("h100-sxm");
 }
 

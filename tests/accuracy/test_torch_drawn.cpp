@@ -1,5 +1,6 @@
-// Models and steps drawn at random, after all constants were chosen: measure/records/torch-models/drawn
-// and judge by scripts/draw-models.py, measured by scripts/torch-models.py --drawn.
+// Models and steps drawn at random after all constants were chosen: the folders drawn and judge of
+// measure/records/torch-models. scripts/draw-models.py drew them, scripts/torch-models.py --drawn
+// measured them.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -19,7 +20,8 @@ struct Errors {
     std::vector<double> kernels, time, peak;
 };
 
-/// Of steps that wait for their host, with the launch that was measured beside each.
+/// Error of the wall time of a step that waits for its host, given the launch time measured beside
+/// it.
 double wall_error(const test::ModelRow& row, const ModelStep& step, const model::Machine& machine) {
     const Host host = at_launch(host_beside(machine.name), row.number("probe_us") * units::us);
     return predict(step, machine, host).wall.in(units::us) / row.number("wall_us") - 1.0;
@@ -31,8 +33,8 @@ double worst(const std::vector<double>& errors) {
     return most;
 }
 
-/// The rows of a file against the bounds of that name: the worst error of the kernels, mean errors of
-/// peak and time, the worst of time; the mean of the walls.
+/// Checks the rows of a file against the bounds of this name: worst error of the number of kernels,
+/// mean errors of peak and time, worst error of time, mean error of the wall times.
 void check_rows(const std::string& file, const std::string& drawn, const std::string& gpu,
                 const std::string& bounds, std::size_t waiting) {
     const std::string folder = std::string(RIDGE_RECORDS) + "/torch-models/" + drawn + "/";

@@ -1,5 +1,6 @@
-// What dispatch takes, and how many kernels: small models of the families (h200-fit.csv, h100-fit.csv,
-// which the host's times are fitted to) and compiled steps, which fitted nothing.
+// Dispatch time and number of kernels: small models of the families (h200-fit.csv and h100-fit.csv,
+// to which the host's times are fitted), and shallow models and compiled steps, which fitted
+// nothing.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -22,7 +23,7 @@ Request request_of(const ModelRow& row, Software software) {
             .seq = row.count("seq")};
 }
 
-/// Of the dispatch, on the host as fast as it was beside the step.
+/// Error of the dispatch time, on a host as fast as it was beside the step.
 double host_error(const ModelRow& row, const ModelStep& step, const std::string& gpu) {
     const model::Machine& machine = test::machine_of(gpu + "-sxm");
     const Host host = at_launch(host_beside(machine.name), row.number("probe_us") * units::us);
@@ -56,7 +57,7 @@ TEST_CASE("small models of the families") {
     CHECK(test::mean_percent(errors) <= test::bound("models.small.mean"));
 }
 
-TEST_CASE("presets with few layers, experts among them") {
+TEST_CASE("presets with few layers, some with experts") {
     const std::string folder = std::string(RIDGE_RECORDS) + "/torch-models/shallow/";
     const model::Machine& machine = test::machine_of("h200-sxm");
     std::vector<double> times;
@@ -85,7 +86,7 @@ TEST_CASE("compiled steps") {
         for (const ModelRow& row : test::model_rows(std::string(gpu) + "-compiled")) {
             if (row.cells.at("mode") != "default") continue;
             Architecture a = find_model(row.cells.at("model"));
-            a.kinds = {a.layer(0)};  // as the first layers of these presets all are
+            a.kinds = {a.layer(0)};  // the first layers of these presets are all alike
             a.layer_kinds.assign(static_cast<std::size_t>(row.count("layers")), 0);
             const ModelStep step = make_step(a, request_of(row, Software::compiled));
             if (row.number("wall_us") > 1.4 * row.number("time_us")) {

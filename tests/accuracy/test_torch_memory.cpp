@@ -1,6 +1,6 @@
-// What attention allocates against PyTorch 2.11 on an H200 and an H100: measure/records/torch-memory,
-// written by scripts/torch-memory.py. The rules were found on `found-*`, frozen, and then judged by
-// `judged-*`, shapes drawn afterwards.
+// What attention allocates, compared with PyTorch 2.11 on an H200 and an H100:
+// measure/records/torch-memory, written by scripts/torch-memory.py. The rules were found on
+// `found-*`, then frozen, then judged on `judged-*`, shapes drawn afterwards.
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -39,7 +39,7 @@ struct Row {
     }
 };
 
-/// The last column may hold commas.
+/// Splits a line into cells. The last column may hold commas.
 std::vector<std::string> split(const std::string& line, std::size_t columns) {
     std::vector<std::string> cells;
     std::size_t start = 0;
@@ -111,13 +111,14 @@ std::array<std::int64_t, 10> predicted(const Row& row) {
             memory.reserved_backward};
 }
 
-/// Rows with a figure that differs, by backend, and how many rows there were.
+/// For each backend, the number of rows, and of rows in which some figure differs.
 struct Tally {
     std::map<std::string, int> rows;
     std::map<std::string, int> different;
 };
 
-/// Flash, memory-efficient and cuDNN: every figure to the byte. Math: the peaks within 2 %.
+/// Compares every figure. Flash, memory-efficient and cuDNN must match to the byte, the peaks of
+/// math within 2 %.
 Tally compare(const std::string& file) {
     Tally tally;
     for (const Row& row : rows_of(file)) {
@@ -127,7 +128,7 @@ Tally compare(const std::string& file) {
         ++tally.rows[backend];
         bool exact = true;
         for (std::size_t i = 0; i < bytes.size(); ++i) {
-            // What the warm-up left in expandable segments shows in the inputs alone.
+            // What the warm-up left in expandable segments shows only in the inputs.
             if (i == reserved_inputs && row.expandable()) continue;
             const std::int64_t measured = row.count(measured_columns[i]);
             INFO(row.text << "\n" << measured_columns[i] << " predicted " << bytes[i]);
@@ -166,12 +167,13 @@ TEST_CASE("PyTorch's allocations on shapes drawn after the rules were frozen", "
     for (const char* backend : {"flash", "efficient", "cudnn"}) {
         CHECK(judged.different[backend] == 0);
     }
-    // Two of 280 rows differ, after the backward pass and in what is reserved: among free blocks of
-    // equal size the real allocator takes the one at the lowest address, which cudaMalloc decides.
+    // Two of 280 rows differ, in what is reserved and after the backward pass: among free blocks of
+    // equal size the real allocator takes the one at the lowest address, and cudaMalloc decides
+    // that.
     CHECK(judged.different["math"] <= 2);
 }
 
-/// The text after `"name": "` in a line of JSON up to the next quote.
+/// Value of the last field of this name in a line of JSON.
 std::string field_of(const std::string& line, const std::string& name) {
     const std::string key = "\"" + name + "\": ";
     std::size_t start = line.rfind(key);  // the phases come last
@@ -182,7 +184,7 @@ std::string field_of(const std::string& line, const std::string& name) {
                   : line.substr(start, line.find_first_of(",}", start) - start);
 }
 
-TEST_CASE("every allocation and release is PyTorch's, in its order", "[memory]") {
+TEST_CASE("allocations and releases are PyTorch's, in the same order", "[memory]") {
     std::ifstream in(std::string(RIDGE_RECORDS) + "/torch-memory/events-h200.jsonl");
     REQUIRE(in.good());
     int traced = 0;

@@ -1,5 +1,6 @@
-// Whole models against transformers 5.17 on an H200 and an H100: measure/records/torch-models,
-// written by scripts/torch-models.py. Models marked `judge` chose no constant.
+// Whole models compared with transformers 5.17 on an H200 and an H100:
+// measure/records/torch-models, written by scripts/torch-models.py. No constant was chosen from the
+// models marked `judge`.
 #include <cmath>
 #include <map>
 #include <string>
@@ -21,8 +22,8 @@ using test::phase_of;
 
 struct StepErrors {
     std::vector<double> kernels, time, peak;
-    std::vector<double> wall;         ///< of steps that take 1.2 times their kernels or more
-    std::vector<double> judged_wall;  ///< of these, models that chose no constant
+    std::vector<double> wall;  ///< steps that take at least 1.2 times as long as their kernels
+    std::vector<double> judged_wall;  ///< of these, models that no constant was chosen from
 };
 
 std::map<std::string, StepErrors> errors_on(const std::string& gpu) {
@@ -74,7 +75,7 @@ TEST_CASE("steps of models that were measured") {
     }
 }
 
-// Wall times of one step differed by up to 1.5 times from one measurement to the next.
+// Wall times of the same step differed by up to 1.5 times between measurements.
 TEST_CASE("steps that wait for their host") {
     std::vector<double> judged;
     for (const char* gpu : {"h200", "h100"}) {

@@ -1,5 +1,5 @@
 // Whole models on two H200s of one node: measure/records/torch-models/h200-x2.csv, written by
-// scripts/torch-parallel.py. No constant was chosen by them.
+// scripts/torch-parallel.py. No constant was chosen from them.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@ namespace {
 
 using test::ModelRow;
 
-constexpr std::int64_t cublas_workspace = std::int64_t{32} << 20;  // of a thread, on Hopper
+constexpr std::int64_t cublas_workspace = std::int64_t{32} << 20;  // per thread, on Hopper
 
 Request request_of(const ModelRow& row) {
     const std::string& how = row.cells.at("how");
@@ -28,15 +28,16 @@ Request request_of(const ModelRow& row) {
     return request;
 }
 
-/// FSDP2 keeps its share of the weights beside the gathered ones; the paper's stage 2 has none.
+/// FSDP2 keeps its share of the weights beside the gathered weights; stage 2 of the ZeRO paper does
+/// not.
 double kept_share(const ModelRow& row, const ModelStep& step) {
     return row.cells.at("how") == "zero2" ? static_cast<double>(step.weights_bytes) / 2.0 : 0.0;
 }
 
-TEST_CASE("memory of steps on two GPUs that were measured") {
+TEST_CASE("memory of measured steps on two GPUs") {
     for (const ModelRow& row : test::model_rows("h200-x2")) {
         const Request request = request_of(row);
-        if (request.tensor_parallel > 1) continue;  // embedding and head are not shared out there
+        if (request.tensor_parallel > 1) continue;  // embedding and head are not split there
         const ModelStep step = make_step(find_model(row.cells.at("model")), request);
         const StepMemory memory = memory_of(step);
         const double found = static_cast<double>(memory.resident + 2 * cublas_workspace) +
@@ -47,7 +48,7 @@ TEST_CASE("memory of steps on two GPUs that were measured") {
     }
 }
 
-TEST_CASE("tensor parallel steps that were measured") {
+TEST_CASE("measured tensor-parallel steps") {
     const model::Machine& machine = test::machine_of("h200-sxm");
     for (const ModelRow& row : test::model_rows("h200-x2")) {
         const Request request = request_of(row);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The completions are valid for the shells that are installed, and bash really completes.
+# Checks that the completions are valid for each installed shell and that bash really completes.
 # Usage: check_completions.sh RIDGE
 set -euo pipefail
 ridge=$1

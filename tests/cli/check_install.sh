@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs into a fresh folder, moves it, runs the program from there, and builds a consumer of the
-# package. Usage: check_install.sh CMAKE BUILD_FOLDER CONSUMER_SOURCE CXX
+# Installs into a fresh folder, moves it, runs the program from there and builds a program that uses the
+# installed package. Usage: check_install.sh CMAKE BUILD_FOLDER CONSUMER_SOURCE CXX
 set -euo pipefail
 cmake=$1 build=$2 consumer=$3 compiler=$4
 folder=$(mktemp -d)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Packs the build, unpacks it into an empty root beside the loader, libc and libm alone, and runs the
-# program there: no other library, no file of the system. Checks the manual page, the completions, the
-# licences and the Debian package. Usage: check_package.sh CMAKE BUILD_FOLDER. Exit code 77: skipped.
+# Packs the build, unpacks it into a root that holds nothing else but the loader, libc and libm, and runs the
+# program there. So it needs no other library and no file of the system. Also checks the manual page, the
+# completions, the licences and the Debian package. Usage: check_package.sh CMAKE BUILD_FOLDER. Exit code 77: skipped.
 set -euo pipefail
 cmake=$1 build=$2
 skip() { echo "skipped: $1"; exit 77; }
@@ -17,7 +17,7 @@ root=$folder/root
 mkdir "$root"
 tar xzf "$folder"/made/ridge-*.tar.gz -C "$root" --strip-components=1
 
-# What the program needs of the system: the C library and nothing else.
+# What the program needs from the system: only the C library.
 ldd "$root/bin/ridge" >"$folder/needs"
 cat "$folder/needs"
 while read -r name arrow path _; do

@@ -31,7 +31,7 @@ QUESTIONS = [
 
 
 def without_repeats(pairs):
-    """A key that stands twice would hide what the first one asks for."""
+    """Rejects a repeated key: its last value would hide the earlier ones."""
     names = [name for name, _ in pairs]
     for name in names:
         if names.count(name) > 1:

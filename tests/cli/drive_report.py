@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
 """Opens the page of `ridge trace FILE -o report.html` in headless Chromium, with real mouse events.
-
 Usage: drive_report.py RIDGE TRACE [FOLDER]
-
-At 500 and 1400 pixels, in light and dark: nothing overflows, the timeline zooms along time, names its
-bars and tells them, the legend switches them, the tables sort, a row lights its mark, measured and
-predicted marks are told apart by their inside. The pages of a profiled program with counters, of a
-model and of models compared are read at 500, 800 and 1600 pixels. With FOLDER the screenshots stay there. Prints
-"skipped: ..." where there is no browser; exits with 1 and the list of what failed.
+At 500 and 1400 pixels, in light and dark: nothing overflows, the timeline zooms along time and names its
+bars, the legend switches them, the tables sort, a row lights its mark, and predicted marks can be told from
+measured ones by their fill. The pages of a profiled program with counters, of a model and of a comparison of
+models are read at 500, 800 and 1600 pixels. With FOLDER, the screenshots are kept there. Prints
+"skipped: ..." if there is no browser; exits with 1 and the list of failures otherwise.
 """
 
 import pathlib
@@ -34,7 +32,7 @@ def check_timeline(browser, name):
     left, top, right, bottom = frame
     before, lanes = page.ticks(browser), browser.run("document.querySelectorAll('svg.live')[0].textContent.includes('stream')")
     check(lanes, f"{name}: no lane of a stream")
-    # Some place along the stream's lane is a product, wide enough to stay under the pointer.
+    # Look along the stream's lane for a product that is wide enough to stay under the pointer.
     found = None
     for step in range(60):
         at = [left + (right - left) * (59.5 - step) / 60, top + (bottom - top) * 0.73]
@@ -82,7 +80,7 @@ def check_tables(browser, name):
 
 
 def read(browser, path, name, shots):
-    """The page is whole and fits; every chart that has series has a legend."""
+    """Checks that the page is whole and fits, and that no heading or legend entry is empty."""
     browser.open(path, int(name.split("-")[1]), "dark" in name)
     check(browser.run("problems") == [], f"{name}: {browser.run('problems')}")
     check(browser.run("document.documentElement.classList.contains('ready')"), f"{name}: scripts have not run")

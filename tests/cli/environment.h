@@ -1,4 +1,4 @@
-// A variable of the environment that has another value while this lives.
+// Gives an environment variable another value as long as the object lives.
 #pragma once
 
 #include <cstdlib>

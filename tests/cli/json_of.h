@@ -1,4 +1,5 @@
-// What a command writes with --format json; fails the test where it fails.
+// Runs a command with --format json and returns what it prints. The test fails if the command
+// fails.
 #pragma once
 
 #include <nlohmann/json.hpp>

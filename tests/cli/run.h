@@ -1,4 +1,5 @@
-// Runs the program in-process: arguments and standard input in, exit code and both outputs out.
+// Runs the program in-process, with arguments and standard input. Returns the exit code and both
+// outputs.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +27,7 @@ inline Transcript run(const std::vector<std::string>& arguments, const std::stri
     return {code, out.str(), err.str()};
 }
 
-/// Splits a shell-like line: words separated by spaces, "..." and '...' quote.
+/// Splits a line into words as a shell does: at spaces, except within "..." and '...'.
 inline std::vector<std::string> words_of(const std::string& line) {
     std::vector<std::string> words;
     std::string word;
@@ -59,7 +60,7 @@ inline Transcript run_line(const std::string& line, const std::string& input = {
     return run(words_of(line), input);
 }
 
-/// Columns of the longest line of UTF-8 text.
+/// Width of the longest line of a UTF-8 text, in columns.
 inline std::size_t longest_line(const std::string& text) {
     std::size_t longest = 0;
     std::istringstream stream(text);

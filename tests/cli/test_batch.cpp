@@ -22,7 +22,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("rows repeat their columns and add the result") {
+TEST_CASE("the output repeats the input columns and adds the result") {
     const Transcript transcript =
         run_line("predict --from - --format csv",
                  "op,gpu,dtype,m,n,k,comment\nmatmul,h100-sxm,bf16,4096,4096,4096,\"a, b\"\n");
@@ -39,7 +39,7 @@ TEST_CASE("rows repeat their columns and add the result") {
     CHECK(lines[1].find("137438953472") != std::string::npos);
 }
 
-TEST_CASE("a row that cannot be predicted has its reason and the rest go on") {
+TEST_CASE("a row that cannot be predicted gets its reason and the other rows are predicted") {
     const Transcript transcript = run_line("predict --from -",
                                            "op,gpu,m,n,k,heads,seq_q,head_dim\n"
                                            "matmul,h100-sxm,-4,4,4,,,\n"
@@ -62,7 +62,7 @@ TEST_CASE("a row that cannot be predicted has its reason and the rest go on") {
     CHECK(lines[7].find("unknown operation") != std::string::npos);
 }
 
-TEST_CASE("the command line gives what rows leave out") {
+TEST_CASE("the command line fills in what rows leave out") {
     const Transcript transcript =
         run_line("predict matmul --k 64 --dtype fp16 --gpu a100-sxm-80gb --from - --format json",
                  "m,n\n128,256\r\n");
@@ -106,7 +106,7 @@ TEST_CASE("a byte-order mark and empty lines are skipped") {
     CHECK(lines_of(transcript.out).size() == 3);
 }
 
-TEST_CASE("a broken row keeps the number of columns and the rows behind it") {
+TEST_CASE("a broken row keeps its number of columns and does not affect later rows") {
     const Transcript transcript = run_line("predict --from - --gpu h100-sxm",
                                            "op,elements,note\n"
                                            "copy,\"1000,a\n"
@@ -131,7 +131,7 @@ TEST_CASE("a broken row keeps the number of columns and the rows behind it") {
     CHECK(rows[4][2] == "c");
 }
 
-TEST_CASE("a column that is not known is an error, unless it is kept") {
+TEST_CASE("an unknown column is an error unless it is kept") {
     const std::string rows = "op,heads,seq,head_dim,casual,dtipe\nattention,8,1024,64,1,bf16\n";
     const Transcript refused = run_line("predict --from - --gpu h100-sxm", rows);
     CHECK(refused.code == 2);
@@ -149,7 +149,7 @@ TEST_CASE("a column that is not known is an error, unless it is kept") {
     CHECK(run_line("predict copy --elements 10 --gpu h100-sxm --keep all").code == 1);
 }
 
-TEST_CASE("a result fed back in is replaced by the new one") {
+TEST_CASE("results that are fed back in are replaced by new ones") {
     const std::string rows = "op,elements,measured_us,source,note\ncopy,4096,3.5,x,y\n";
     const Transcript first = run_line("predict --from - --gpu h100-sxm", rows);
     REQUIRE(first.code == 0);
@@ -160,7 +160,7 @@ TEST_CASE("a result fed back in is replaced by the new one") {
     CHECK(other.out != first.out);
 }
 
-TEST_CASE("broken headers and inputs are named") {
+TEST_CASE("errors in headers and inputs are named") {
     CHECK_THAT(run_line("predict --from - --gpu h100-sxm", "op,\"elements\ncopy,4\n").err,
                contains_text("the header: a quoted cell is never closed"));
     CHECK_THAT(run_line("predict --from /tmp --gpu h100-sxm").err, contains_text("is a folder"));
@@ -174,7 +174,7 @@ TEST_CASE("broken headers and inputs are named") {
 
 namespace {
 
-/// Gives rows and then an error.
+/// Gives its rows, then an error.
 class FailingInput : public std::streambuf {
   public:
     explicit FailingInput(std::string text) : text_(std::move(text)) {
@@ -188,7 +188,7 @@ class FailingInput : public std::streambuf {
     std::string text_;
 };
 
-/// Takes some bytes and then no more, as a full disk does.
+/// Takes some bytes and then no more, like a full disk.
 class FullDisk : public std::streambuf {
   public:
     explicit FullDisk(std::size_t space) : space_(space) {}
@@ -209,7 +209,7 @@ class FullDisk : public std::streambuf {
     std::size_t space_;
 };
 
-/// Endless rows; counts how many bytes were asked for.
+/// Endless rows; counts the bytes that were read.
 class EndlessRows : public std::streambuf {
   public:
     std::size_t given = 0;
@@ -227,7 +227,7 @@ class EndlessRows : public std::streambuf {
 
 }  // namespace
 
-TEST_CASE("rows before a read error are written, and what was cut is not a row") {
+TEST_CASE("rows before a read error are written, and an incomplete row is not read") {
     std::string text = "elements\n";
     while (text.size() <= 600000) text += "1000\n";
     FailingInput failing(text + "1");
@@ -243,7 +243,7 @@ TEST_CASE("rows before a read error are written, and what was cut is not a row")
     for (std::size_t i = 1; i < lines.size(); ++i) REQUIRE(lines[i].rfind("1000,", 0) == 0);
 }
 
-TEST_CASE("a full disk ends the reading") {
+TEST_CASE("a full disk stops the reading") {
     EndlessRows rows;
     std::istream in(&rows);
     FullDisk disk(100000);
@@ -252,7 +252,7 @@ TEST_CASE("a full disk ends the reading") {
     const ridge::cli::Context context{.in = in, .out = out, .err = err};
     const std::vector<std::string> arguments{"predict", "copy",     "--from", "-",
                                              "--gpu",   "h100-sxm", "--keep", "all"};
-    // The endless rows have a number for a header, which --keep lets pass: each row lacks a field.
+    // Their header is a number, which --keep accepts, so every row lacks a field.
     CHECK(ridge::cli::run(arguments, context) == 2);
     CHECK_THAT(err.str(), contains_text("cannot write the output"));
     CHECK(rows.given < std::size_t{4} << 20U);

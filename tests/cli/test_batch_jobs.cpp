@@ -1,4 +1,5 @@
-// `predict --from --jobs`: the same bytes for any number of threads, also where something fails.
+// `predict --from --jobs`: the output has the same bytes for any number of threads, even after
+// errors.
 #include <algorithm>
 #include <condition_variable>
 #include <cstdio>
@@ -23,7 +24,7 @@ namespace {
 
 constexpr int several_blocks = 6000;
 
-/// Rows of several operations and GPUs, with broken and quoted ones among them.
+/// Rows of several operations and GPUs, some of them broken or quoted.
 std::string mixed_rows(int count) {
     std::string text = "op,gpu,m,n,k,elements,note\n";
     for (int i = 0; i < count; ++i) {
@@ -57,7 +58,7 @@ std::string with_jobs(const std::string& line, int jobs) {
     return line + " --jobs " + std::to_string(jobs);
 }
 
-/// Gives its text and then an error.
+/// Gives its text, then an error.
 class BreakingInput : public std::streambuf {
   public:
     explicit BreakingInput(std::string text) : text_(std::move(text)) {
@@ -71,7 +72,7 @@ class BreakingInput : public std::streambuf {
     std::string text_;
 };
 
-/// Keeps so many bytes and takes no more.
+/// Keeps `space` bytes and takes no more.
 class SmallDisk : public std::streambuf {
   public:
     explicit SmallDisk(std::size_t space) : space_(space) {}
@@ -92,7 +93,7 @@ class SmallDisk : public std::streambuf {
     std::size_t space_;
 };
 
-/// The same rows without end; counts the bytes asked for.
+/// The same row without end; counts the bytes that were read.
 class RowsWithoutEnd : public std::streambuf {
   public:
     std::size_t given = 0;
@@ -143,7 +144,7 @@ TEST_CASE("any number of jobs writes the same bytes") {
     std::filesystem::remove(file);
 }
 
-TEST_CASE("no rows and few rows are written as with one job") {
+TEST_CASE("no rows and few rows are written as by one job") {
     for (const int count : {0, 1, 511, 512, 513}) {
         for (const char* format : {"csv", "json"}) {
             CAPTURE(count, format);
@@ -156,7 +157,7 @@ TEST_CASE("no rows and few rows are written as with one job") {
     }
 }
 
-TEST_CASE("jobs before a read error write what one job writes") {
+TEST_CASE("before a read error, several jobs write what one job writes") {
     std::string written;
     for (const int jobs : {1, 2, 3, 7}) {
         BreakingInput broken(mixed_rows(30000) + "matmul,,1");
@@ -171,7 +172,7 @@ TEST_CASE("jobs before a read error write what one job writes") {
     CHECK(std::count(written.begin(), written.end(), '\n') > 5000);
 }
 
-TEST_CASE("a full disk ends the reading with any number of jobs") {
+TEST_CASE("a full disk stops the reading with any number of jobs") {
     std::string written;
     for (const int jobs : {1, 2, 7}) {
         RowsWithoutEnd rows;
@@ -189,7 +190,7 @@ TEST_CASE("a full disk ends the reading with any number of jobs") {
     CHECK(written.size() == 300000);
 }
 
-TEST_CASE("a number of jobs that makes no sense is refused") {
+TEST_CASE("an invalid number of jobs is refused") {
     for (const char* jobs : {"0", "-3", "257", "many"}) {
         const Transcript refused =
             run_line(std::string("predict --from - --gpu h200-sxm --jobs ") + jobs, "op,m,n,k\n");
@@ -218,7 +219,7 @@ std::string only_text(const AnsweredBlock& block) {
 
 }  // namespace
 
-TEST_CASE("blocks come back in order when later ones are done first") {
+TEST_CASE("blocks come back in order even if later ones finish first") {
     std::mutex mutex;
     std::condition_variable changed;
     bool second_done = false;
@@ -239,7 +240,7 @@ TEST_CASE("blocks come back in order when later ones are done first") {
     CHECK(blocks.empty());
 }
 
-TEST_CASE("what the work of a block throws comes back with that block") {
+TEST_CASE("an exception from the work of a block comes back with that block") {
     const OrderedBlocks::Work work = [](AnsweredBlock& block) {
         block.text = only_text(block);
         if (block.text == "2") throw std::runtime_error("no memory");
@@ -253,7 +254,7 @@ TEST_CASE("what the work of a block throws comes back with that block") {
     }
 }
 
-TEST_CASE("a single block is answered by the thread that takes it") {
+TEST_CASE("a single block is processed by the thread that takes it") {
     std::thread::id answered_by;
     OrderedBlocks blocks(
         4, [&] { return [&](AnsweredBlock&) { answered_by = std::this_thread::get_id(); }; });

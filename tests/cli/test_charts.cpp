@@ -1,4 +1,4 @@
-// Charts of predictions and records: what stands where, what is joined, what is marked.
+// Charts of predictions and records: where points are, which are joined, and which are marked.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -72,7 +72,7 @@ const plot::Mark& mark_of(const plot::Chart& chart, plot::Origin origin) {
 
 }  // namespace
 
-TEST_CASE("a measured point stands at counted bytes beside a prediction at predicted ones") {
+TEST_CASE("a measured point is drawn at counted bytes, its prediction at predicted bytes") {
     std::vector<measure::Record> records = {
         record_of("matmul m=8192 n=8192 k=8192 impl=wgmma", 1400)};
     const auto prediction = judged(records).comparisons.at(0).prediction;
@@ -100,7 +100,7 @@ TEST_CASE("a measured point stands at counted bytes beside a prediction at predi
     CHECK(uncounted.notes[0].find("1 of 1 measured points are drawn at the predicted bytes") == 0);
 }
 
-TEST_CASE("what a warm L2 serves is marked and stands at its algorithmic intensity") {
+TEST_CASE("what a warm L2 serves is marked and drawn at its algorithmic intensity") {
     const std::string warm = "elementwise dtype=fp32 elements=1048576 expr=x+y";
     const plot::Chart chart =
         rooflines({record_of(warm, 3), record_of(warm + " l2=cold", 6)}).at(0);
@@ -133,7 +133,7 @@ TEST_CASE("the levels of a hierarchical roofline differ in colour") {
     CHECK(labelled == 1);
 }
 
-TEST_CASE("the full suite has a chart for each operation, and every operation in its key") {
+TEST_CASE("the full suite has a chart for each operation and lists every operation in a key") {
     const auto file = measure::read_all_records({std::string(RIDGE_RECORDS) + "/h200-sxm"});
     const std::vector<plot::Chart> charts = rooflines(file.records);
     CHECK(charts.size() > 6);
@@ -155,7 +155,7 @@ TEST_CASE("the full suite has a chart for each operation, and every operation in
     CHECK(charts.back().notes.back().find("without arithmetic are not drawn") != std::string::npos);
 }
 
-TEST_CASE("roofs of every type present, each with its type") {
+TEST_CASE("a roofline has the roofs of every type present, labelled by type") {
     const Transcript run = run_line(
         "roofline --gpu h100-sxm --op \"matmul m=4096 n=4096 k=4096 dtype=fp8\" "
         "--op \"matmul m=4096 n=4096 k=4096\"");
@@ -164,7 +164,7 @@ TEST_CASE("roofs of every type present, each with its type") {
     CHECK(run.out.find("fp8 tensor 1979 TFLOP/s, datasheet") != std::string::npos);
 }
 
-TEST_CASE("a sweep of records joins those that differ in x alone, and squares") {
+TEST_CASE("a sweep of records joins records that differ only in x, or in the edge of squares") {
     std::vector<measure::Record> records;
     for (const char* shape : {"m=512 n=512 k=512", "m=1024 n=1024 k=1024", "m=2048 n=2048 k=2048",
                               "m=512 n=8192 k=4096", "m=1024 n=8192 k=4096", "m=1024 n=96 k=96"}) {
@@ -184,7 +184,7 @@ TEST_CASE("a sweep of records joins those that differ in x alone, and squares") 
     CHECK_FALSE(chart.subtitle.empty());
 }
 
-TEST_CASE("a scatter chart has the sign of the errors that validate prints") {
+TEST_CASE("a scatter chart gives errors the sign that validate prints") {
     std::vector<measure::Record> records = {
         record_of("matmul m=8192 n=8192 k=8192 impl=wgmma", 1400)};
     const measure::Validation validation = judged(records);
@@ -197,7 +197,7 @@ TEST_CASE("a scatter chart has the sign of the errors that validate prints") {
     CHECK_FALSE(scatter.subtitle.empty());
 }
 
-TEST_CASE("series of a sweep sort by their numbers") {
+TEST_CASE("series of a sweep are sorted by their numbers") {
     const Transcript run =
         run_line("sweep matmul --m 1024:4096:1024 --n 4096,512,1024 --k 4096 --gpu h200-sxm");
     REQUIRE(run.code == 0);

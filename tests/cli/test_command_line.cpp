@@ -1,4 +1,4 @@
-// Options are declared once and come back parsed, as help, and as a list.
+// The command-line parser: options are declared once, then parsed, shown in the help, and listed.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -52,7 +52,7 @@ std::string error_of(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
-TEST_CASE("arguments fill what is bound, in any order and spelling") {
+TEST_CASE("arguments fill the bound variables, in any order and spelling") {
     CommandLine line("ridge test", "A command");
     Bound bound(line);
     const std::vector<std::string> arguments{
@@ -72,7 +72,7 @@ TEST_CASE("arguments fill what is bound, in any order and spelling") {
     CHECK(bound.format == "json");
 }
 
-TEST_CASE("names take either dash, counts prefixes, words either case") {
+TEST_CASE("names take either dash, counts take prefixes, words take either case") {
     CommandLine line("ridge test", "A command");
     Bound bound(line);
     const std::vector<std::string> arguments{
@@ -87,7 +87,7 @@ TEST_CASE("names take either dash, counts prefixes, words either case") {
     CHECK(bound.file == "a_b");
 }
 
-TEST_CASE("what is not given keeps its value") {
+TEST_CASE("an option that is not given keeps its value") {
     CommandLine line("ridge test", "A command");
     Bound bound(line);
     REQUIRE(line.parse({}).what == Parsed::command);
@@ -96,7 +96,7 @@ TEST_CASE("what is not given keeps its value") {
     CHECK_FALSE(bound.ascii);
 }
 
-TEST_CASE("a wrong argument is named with what is allowed") {
+TEST_CASE("an error names the wrong argument and what is allowed") {
     CHECK(error_of({"--rows", "5"}) == "--rows: Value 5 not in range 6 to 200");
     CHECK(error_of({"--seconds", "11"}).find("not in range 0.5") != std::string::npos);
     CHECK(error_of({"--format", "xml"}) == "--format: unknown word 'xml'; one of csv, json");
@@ -110,7 +110,7 @@ TEST_CASE("a wrong argument is named with what is allowed") {
     CHECK(error_of({"--output"}).find("--output") != std::string::npos);
 }
 
-TEST_CASE("options that exclude each other or are missing are refused") {
+TEST_CASE("mutually exclusive options and missing required options are refused") {
     std::string a;
     std::string b;
     CommandLine line("ridge test", "A command");
@@ -140,7 +140,7 @@ TEST_CASE("the help lists every option under its heading, within 80 columns") {
     }
 }
 
-TEST_CASE("a subcommand knows whether it was named and hands options to its parent") {
+TEST_CASE("a subcommand knows whether it was named and passes options to its parent") {
     std::string name;
     bool plain = false;
     CommandLine line("ridge test", "A command");

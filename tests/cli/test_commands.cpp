@@ -1,4 +1,4 @@
-// What the commands print: formats agree with each other and with the figures worked by hand.
+// What the commands print: formats agree with each other and with figures worked out by hand.
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -28,7 +28,7 @@ TEST_CASE("ridge points of the bf16 tensor peak on the datasheet's DRAM bandwidt
     CHECK(ridge_of("h200-sxm") == Approx(206.1).margin(0.05));
 }
 
-TEST_CASE("each operation of a sequence is timed as it was asked for") {
+TEST_CASE("each operation of a sequence is timed in its own launch mode") {
     const std::string call =
         "predict --gpu h100-sxm --op \"copy elements=1048576 launch=stream\" "
         "--op \"copy elements=1048576\"";
@@ -69,7 +69,7 @@ TEST_CASE("JSON holds the documented keys with their units") {
     CHECK(object["time_us"] <= object["time_high_us"]);
 }
 
-TEST_CASE("what L2 serves has no intensity by DRAM bytes") {
+TEST_CASE("what the L2 serves has no intensity by DRAM bytes") {
     const std::string small = "matmul --m 1024 --n 1024 --k 1024 --gpu h100-sxm ";
     CHECK(json_of("predict " + small + "--l2 warm")["dram_intensity_flop_per_byte"].is_null());
     CHECK(json_of("predict " + small + "--l2 cold")["dram_intensity_flop_per_byte"] > 0.0);
@@ -81,7 +81,7 @@ TEST_CASE("what L2 serves has no intensity by DRAM bytes") {
     CHECK(markdown.out.find("| 341.333 |  |") != std::string::npos);
 }
 
-TEST_CASE("attention memory at 128K tokens, and the rule that forgets the heads") {
+TEST_CASE("attention memory at 128K tokens, and the rule of thumb that omits the heads") {
     const std::string line = "vram attention --seq 131072 --heads 32 --head-dim 128 --dtype fp16 ";
     const json standard = json_of(line + "--impl standard");
     CHECK(standard["one_head_score_bytes"] == 34359738368.0);
@@ -131,7 +131,7 @@ TEST_CASE("text output stays within 80 columns") {
     }
 }
 
-TEST_CASE("the last user's GPU file is found by name and says where it came from") {
+TEST_CASE("gpus lists the catalogue, and gpus show finds a GPU by its driver's name") {
     const Transcript transcript = run_line("gpus");
     CHECK(transcript.code == 0);
     for (const char* name :
@@ -153,7 +153,7 @@ TEST_CASE("a sequence of operations adds up") {
     CHECK(list.size() == 2);
 }
 
-TEST_CASE("a sweep has one row per point and follows its leader") {
+TEST_CASE("a sweep has one row per point, and a field can follow another") {
     const Transcript transcript = run_line(
         "sweep matmul --m 1024:8192:1024 --n @m --k 128,256 --gpu a100-sxm-80gb --format csv");
     CHECK(transcript.code == 0);
@@ -164,7 +164,7 @@ TEST_CASE("a sweep has one row per point and follows its leader") {
     CHECK(transcript.out.find("\nmatmul,a100-sxm-80gb,2048,2048,256,") != std::string::npos);
 }
 
-TEST_CASE("unfused kernels and passes of the course example") {
+TEST_CASE("kernels and passes of the course's example, unfused and fused") {
     const json unfused = json_of(
         "predict elementwise --expr \"sin(x)^2 + cos(x)^2\" --elements 1000 --dtype fp32 --unfused "
         "--gpu h100-sxm");

@@ -1,4 +1,4 @@
-// The CSV reader on its own: quoting, line breaks, limits, and any bytes.
+// The CSV reader alone: quoting, line breaks, limits and arbitrary bytes.
 #include <algorithm>
 #include <random>
 #include <sstream>
@@ -26,7 +26,7 @@ std::vector<std::vector<std::string>> read_all(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("cells by RFC 4180") {
+TEST_CASE("cells follow RFC 4180") {
     CHECK(read_all("a,b\n1,2\n") == std::vector<std::vector<std::string>>{{"a", "b"}, {"1", "2"}});
     CHECK(read_all("a,b\r\n1,\r\n") ==
           std::vector<std::vector<std::string>>{{"a", "b"}, {"1", ""}});
@@ -37,7 +37,7 @@ TEST_CASE("cells by RFC 4180") {
     CHECK(read_all("\n\n\r\n").empty());
 }
 
-TEST_CASE("lines are counted through quoted line breaks") {
+TEST_CASE("line numbers count quoted line breaks") {
     std::istringstream stream("h\n\"a\nb\"\nc\n");
     CsvReader reader(stream, "test");
     REQUIRE(reader.next());
@@ -67,7 +67,7 @@ std::vector<Row> rows_of(const std::string& text) {
     return rows;
 }
 
-/// Fails as a disk does: some bytes, then an error instead of the end.
+/// Fails like a disk: gives some bytes, then an error instead of the end of the file.
 class FailingBuffer : public std::streambuf {
   public:
     explicit FailingBuffer(std::string text) : text_(std::move(text)) {
@@ -83,7 +83,7 @@ class FailingBuffer : public std::streambuf {
 
 }  // namespace
 
-TEST_CASE("a broken row takes no other row with it") {
+TEST_CASE("a broken row does not affect other rows") {
     for (const char* broken : {"1,\"2", "\"1\"x,2", "1,2\"", "1,a\"b\"c", "\"", "1,\"\"\"",
                                "\"a\" ,b", "\"a\"\r,b", " \"a\",b"}) {
         CAPTURE(broken);
@@ -99,7 +99,7 @@ TEST_CASE("a broken row takes no other row with it") {
     }
 }
 
-TEST_CASE("a quote that opens before another quoted row is the only broken one") {
+TEST_CASE("a quote that is never closed breaks only its own row") {
     const auto rows = rows_of("\"1,2\n3,4\n\"5\",6\n\"7\n8\",9\n");
     REQUIRE(rows.size() == 4);
     CHECK(rows[0].problem == "text follows a closing quote");
@@ -133,7 +133,7 @@ TEST_CASE("quoted cells of every kind") {
     }
 }
 
-TEST_CASE("a row over 1 MiB is broken and the rows behind it are read") {
+TEST_CASE("a row over 1 MiB is broken and later rows are read") {
     const std::string filler(3U << 20U, 'x');
     const auto plain = rows_of("a\n" + filler + "\nb\n");
     REQUIRE(plain.size() == 3);
@@ -148,7 +148,7 @@ TEST_CASE("a row over 1 MiB is broken and the rows behind it are read") {
     CHECK(rows_of(filler).size() == 1);
 }
 
-TEST_CASE("a quoted cell reaches over the chunks in which a file is read") {
+TEST_CASE("a quoted cell may cross the chunks in which a file is read") {
     for (const std::size_t length : {262140U, 262143U, 262144U, 262145U, 600000U}) {
         CAPTURE(length);
         const std::string inside(length, 'y');
@@ -160,7 +160,7 @@ TEST_CASE("a quoted cell reaches over the chunks in which a file is read") {
     }
 }
 
-TEST_CASE("a read error is no end of file") {
+TEST_CASE("a read error is not taken for the end of the file") {
     FailingBuffer buffer("op,elements\ncopy,1000\ncopy,1");
     std::istream stream(&buffer);
     CHECK_THROWS_WITH(CsvReader(stream, "disk.csv"),
@@ -183,7 +183,7 @@ TEST_CASE("a read error is no end of file") {
     CHECK(count >= 26214);
 }
 
-TEST_CASE("a folder, a missing file and UTF-16 are named as what they are") {
+TEST_CASE("errors name a folder, a missing file and UTF-16 as such") {
     CHECK_THROWS_WITH(ridge::open_input("/tmp"), contains_text("is a folder"));
     CHECK_THROWS_WITH(ridge::open_input("/nonexistent/x.csv"), contains_text("No such file"));
     std::istringstream wide(
@@ -193,7 +193,7 @@ TEST_CASE("a folder, a missing file and UTF-16 are named as what they are") {
     CHECK_THROWS_WITH(CsvReader(wide, "wide.csv"), contains_text("UTF-16"));
 }
 
-TEST_CASE("any bytes: every line is in a row, and each row begins where it says") {
+TEST_CASE("any bytes: every line belongs to a row, and each row begins at the line it states") {
     std::mt19937 random(11);
     const std::string alphabet = "a,\"\n\r";
     for (int round = 0; round < 20000; ++round) {
@@ -207,7 +207,7 @@ TEST_CASE("any bytes: every line is in a row, and each row begins where it says"
         for (std::string line; std::getline(split, line);) lines.push_back(line);
         std::int64_t last = 0;
         for (const Row& row : rows_of(text)) {
-            // Lines between two rows are empty: nothing is passed over.
+            // Lines between two rows are empty, so nothing is skipped.
             if (row.line <= last) FAIL("rows overlap");
             REQUIRE(static_cast<std::size_t>(row.line) <= lines.size());
             for (std::int64_t line = last; line + 1 < row.line; ++line) {
@@ -222,7 +222,7 @@ TEST_CASE("any bytes: every line is in a row, and each row begins where it says"
     }
 }
 
-TEST_CASE("what is written is read back, whatever the cells hold") {
+TEST_CASE("cells are read back as they were written, whatever they hold") {
     std::mt19937 random(7);
     const std::string alphabet = "ab,\"\n\r x";
     for (int round = 0; round < 500; ++round) {

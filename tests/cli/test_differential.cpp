@@ -1,10 +1,10 @@
-// Every way to ask gives the same numbers: command line, `--op`, CSV and JSON of a table, sweep and
-// library, on random operations in random implementations on random GPUs.
+// Every way to ask gives the same numbers: command line, `--op`, tables as CSV and JSON, sweeps and
+// the library, on random operations in random implementations on random GPUs.
 //
-// Method: the library's answer to each question is written as result cells (shortest digits that
-// read back exactly), and every front end must print the same characters, or the same doubles where
-// it writes JSON. A question that a GPU or an implementation cannot answer must be refused in the
-// same words everywhere.
+// Method: the library's answer to each question is written as result cells, with the shortest
+// digits that read back exactly. Every front end must print the same characters, or the same
+// doubles where it writes JSON. A question that a GPU or an implementation cannot answer must be
+// refused in the same words everywhere.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -44,16 +44,16 @@ const std::map<std::string, model::Machine>& machines() {
     return all;
 }
 
-/// What is asked, and what the library says to it.
+/// A question and the library's answer to it.
 struct Question {
     model::OperationKind kind = model::OperationKind::matmul;
     model::Parameters parameters;
     std::string gpu;
     model::Outcome outcome;
-    std::string cells;  ///< of the result, as CSV
+    std::string cells;  ///< the result, as CSV
 };
 
-/// The library's answer; a shape that is refused is one without a prediction.
+/// Asks the library. A shape that it refuses counts as a question without a prediction.
 void ask_library(Question& question) {
     try {
         question.outcome =
@@ -96,7 +96,7 @@ std::string quoted(const std::string& text) {
     return text.find_first_of(",\" ") == std::string::npos ? text : "\"" + text + "\"";
 }
 
-/// A column for every field of the model.
+/// A header with a column for every field of the model.
 std::string header() {
     std::string line = "op,gpu";
     for (const FieldInfo& info : model::field_table()) line += "," + std::string(info.name);
@@ -138,7 +138,7 @@ std::vector<std::string> arguments_of(const std::string& command, const Question
     return words;
 }
 
-/// Whether the object says what the library said, to the last digit.
+/// Whether the object holds the library's answer, to the last digit.
 bool same_numbers(const json& object, const model::Outcome& outcome) {
     if (const auto* refused = std::get_if<model::NotModelled>(&outcome)) {
         return object.value("error", std::string()) == refused->reason;
@@ -152,7 +152,7 @@ bool same_numbers(const json& object, const model::Outcome& outcome) {
            object.value("impl", std::string()) == name_of(p.implementation);
 }
 
-/// The text line by line, without line breaks.
+/// The lines of the text, without line breaks.
 std::vector<std::string> lines_of(const std::string& text) {
     std::vector<std::string> lines;
     std::istringstream stream(text);

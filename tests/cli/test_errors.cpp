@@ -1,4 +1,4 @@
-// Nonsense in: a message that names the field, exit code 1 or 2, and nothing printed as a result.
+// Invalid input gives a message that names the field, exit code 1 or 2, and no result.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -92,7 +92,7 @@ constexpr Nonsense all_nonsense[] = {
 
 }  // namespace
 
-TEST_CASE("nonsense on the command line names the field") {
+TEST_CASE("invalid command lines name the field") {
     for (const Nonsense& nonsense : all_nonsense) {
         CAPTURE(nonsense.line);
         const Transcript transcript = run_line(nonsense.line);
@@ -118,7 +118,7 @@ TEST_CASE("a question without an answer says why and exits with 2") {
     }
 }
 
-TEST_CASE("no arguments is a usage error with the help on the error stream") {
+TEST_CASE("calling ridge without arguments is a usage error with the help on the error stream") {
     const Transcript transcript = run_line("");
     CHECK(transcript.code == 1);
     CHECK(transcript.out.empty());
@@ -137,7 +137,7 @@ TEST_CASE("every command has help with an example") {
     CHECK(run_line("--version").out.rfind("ridge ", 0) == 0);
 }
 
-TEST_CASE("control characters of files and arguments do not reach the terminal") {
+TEST_CASE("control characters in files and arguments do not reach the terminal") {
     const std::string bad = "x\x1B[31m\x07\xE2\x80\xAEz";
     const auto is_plain = [](const std::string& text) {
         return text.find('\x1B') == std::string::npos && text.find('\x07') == std::string::npos &&
@@ -163,7 +163,7 @@ TEST_CASE("control characters of files and arguments do not reach the terminal")
     CHECK(is_plain(table.out));
 }
 
-TEST_CASE("a terminal shows bold letters and no other escapes, whatever is printed") {
+TEST_CASE("a terminal gets bold letters and no other escapes, whatever is printed") {
     std::stringbuf terminal;
     {
         ridge::cli::Screen screen(terminal);
@@ -182,7 +182,7 @@ TEST_CASE("a terminal shows bold letters and no other escapes, whatever is print
     CHECK(std::count(shown.begin(), shown.end(), '\n') == 2);
 }
 
-TEST_CASE("a sweep of which nothing can be predicted is an error, not an empty chart") {
+TEST_CASE("a sweep without any prediction is an error, not an empty chart") {
     const Transcript sweep =
         run_line("sweep matmul --m 64:256:*2 --n 64 --k 64 --impl wgmma --gpu a100-sxm-80gb");
     CHECK(sweep.code == 2);
@@ -190,7 +190,8 @@ TEST_CASE("a sweep of which nothing can be predicted is an error, not an empty c
     CHECK(sweep.err.find("needs compute capability 9.0") != std::string::npos);
 }
 
-TEST_CASE("an overlay without effect is refused, a broken file of the user's folder is left out") {
+TEST_CASE(
+    "an overlay without effect is refused, and a broken file in the user's folder is left out") {
     const auto folder = std::filesystem::temp_directory_path() / "ridge_test_overlays";
     std::filesystem::create_directories(folder / "ridge/gpus");
     const auto write = [&folder](const std::string& name, const std::string& target) {
@@ -217,7 +218,7 @@ TEST_CASE("an overlay without effect is refused, a broken file of the user's fol
     std::filesystem::remove_all(folder);
 }
 
-TEST_CASE("what is no file is refused, not waited for") {
+TEST_CASE("folders, devices and pipes are refused instead of waited for") {
     const auto folder = std::filesystem::temp_directory_path() / "ridge_test_no_files";
     std::filesystem::remove_all(folder);
     std::filesystem::create_directories(folder / "ridge" / "gpus");
@@ -235,7 +236,7 @@ TEST_CASE("what is no file is refused, not waited for") {
     }
     CHECK_THAT(run_line("predict copy --gpu h100-sxm --from /dev/zero").err,
                contains_text("is a device"));
-    // One among the user's own descriptions blocks no command.
+    // A pipe among the user's own descriptions does not block commands.
     REQUIRE(::mkfifo((folder / "ridge" / "gpus" / "own.toml").c_str(), 0600) == 0);
     const char* const before = std::getenv("XDG_CONFIG_HOME");
     const std::string kept = before == nullptr ? "" : before;

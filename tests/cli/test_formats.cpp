@@ -1,4 +1,4 @@
-// Every command says what it has to say as a table, JSON, CSV and Markdown.
+// Every command can print its answer as a table, JSON, CSV and Markdown.
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ namespace {
 
 const std::string records = std::string(RIDGE_RECORDS) + "/h200-sxm";
 
-/// The command itself, or each of its subcommands, takes --format.
+/// Checks that the command, or each of its subcommands, takes --format.
 void require_format(const cli::CommandLine& line) {
     INFO(line.name());
     std::set<std::string> words;
@@ -57,8 +57,8 @@ std::size_t line_count(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("every command takes --format, but those that print a script") {
-    // `completions` prints a script for a shell, the man page is not a command.
+TEST_CASE("every command takes --format, except those that print a script") {
+    // `completions` prints a script for a shell. The manual page is not a command.
     const std::set<std::string> without{"completions"};
     std::size_t seen = 0;
     for (const cli::CommandInfo& command : cli::command_table()) {
@@ -71,7 +71,7 @@ TEST_CASE("every command takes --format, but those that print a script") {
     CHECK(seen + without.size() == cli::command_table().size());
 }
 
-TEST_CASE("a roofline's roofs and points as values") {
+TEST_CASE("roofs and points of a roofline as values") {
     const std::string line =
         "roofline --gpu h100-sxm --op \"matmul m=4096 n=4096 k=4096\" --op \"copy elements=1e6\" ";
     const Transcript run = run_line(line + "--format json");
@@ -100,7 +100,7 @@ TEST_CASE("a roofline's roofs and points as values") {
     CHECK_THAT(table, contains_text("3.35 TB/s") && contains_text("989 TFLOP/s"));
 }
 
-TEST_CASE("the points of charts of records as values") {
+TEST_CASE("points of record charts as values") {
     const json scatter = json::parse(run_line("plot scatter " + records + " --format json").out);
     REQUIRE(scatter.size() > 100);
     for (const json& row : scatter) {
@@ -126,7 +126,7 @@ TEST_CASE("the points of charts of records as values") {
     CHECK(line_count(run_line(sweep + " --format csv").out) == points.size() + 1);
 }
 
-TEST_CASE("a fit's parameters with their errors as values") {
+TEST_CASE("parameters of a fit, with their errors, as values") {
     const std::string line =
         "fit memory --gpu h200-sxm --records " + records + "/elementwise.jsonl";
     const Transcript file = run_line(line);
@@ -149,7 +149,7 @@ TEST_CASE("a fit's parameters with their errors as values") {
     CHECK(line_count(run_line(line + " --format csv").out) == parameters + 1);
 }
 
-TEST_CASE("a calibration's ceilings as values") {
+TEST_CASE("ceilings of a calibration as values") {
     const hardware::Catalogue catalogue = model::catalogue();
     const measure::FakePlan plan = measure::fake_plan(catalogue.at("h200-sxm"));
     std::istringstream in;
@@ -167,7 +167,7 @@ TEST_CASE("a calibration's ceilings as values") {
     CHECK(found);
 }
 
-TEST_CASE("problems of a description as values") {
+TEST_CASE("problems in a description as values") {
     const std::filesystem::path file =
         std::filesystem::temp_directory_path() / "ridge_test_formats.toml";
     std::ofstream(file) << "name = \"x\"\nnonsense = 1\n";

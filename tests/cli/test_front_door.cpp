@@ -1,4 +1,5 @@
-// What the program forgives and what it says about it: spellings, prefixes, aliases, defaults.
+// Input that the program accepts or corrects, and what it says: spellings, prefixes, aliases,
+// defaults.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -19,9 +20,7 @@ using ridge::test::Variable;
 
 namespace {
 
-/// A variable of the environment for as long as it lives.
-
-/// A configuration folder with a file in it.
+/// A configuration folder with one file, in effect while the object lives.
 class Configuration {
   public:
     explicit Configuration(const std::string& text)
@@ -61,9 +60,9 @@ TEST_CASE("other spellings give the same answer as the usual ones") {
     }
 }
 
-// Found by scripts/soak: --kv-write implies a page table, and the option that denies it was
-// dropped.
-TEST_CASE("a flag with a value says the same as the field in words") {
+// Found by scripts/soak: --kv-write implies a page table, and --paged=0, which denies it, was
+// ignored.
+TEST_CASE("an option with a value means the same as the field in words") {
     const std::string words =
         run_line(
             "predict --op \"attention heads=32 seq_q=1 seq_kv=2913 head_dim=128 kv_write=1 "
@@ -92,7 +91,7 @@ TEST_CASE("aliases name the usual variant of a GPU") {
     }
 }
 
-TEST_CASE("k is taken as 1000, and that is said once") {
+TEST_CASE("k is read as 1000, and a note says so once") {
     const Transcript run = run_line("predict matmul --m 4k --n 4k --k 4k --gpu h100");
     CHECK(run.code == 0);
     CHECK(run.err == "ridge: 4k is taken as 4000; write 4Ki for 4096\n");
@@ -112,7 +111,7 @@ TEST_CASE("k is taken as 1000, and that is said once") {
     CHECK(table.err.find('\n') + 1 == table.err.size());
 }
 
-TEST_CASE("counts are read alike on the command line, in ranges and in tables") {
+TEST_CASE("counts are read the same on the command line, in ranges and in tables") {
     CHECK(run_line("sweep copy --elements 1Ki:4Ki:*2 --gpu h100 --format csv")
               .out.find("copy,h100-sxm,2048,") != std::string::npos);
     CHECK(run_line("predict copy --from - --gpu h100", "elements\n1e5\n").out.find("1e5,") !=
@@ -125,7 +124,7 @@ TEST_CASE("counts are read alike on the command line, in ranges and in tables") 
               .err.find("m: \"8MB\" is a number of bytes") != std::string::npos);
 }
 
-TEST_CASE("what is unknown is answered with the nearest name") {
+TEST_CASE("unknown names get a suggestion") {
     const std::vector<std::pair<std::string, std::string>> cases{
         {"predict attention --heads 32 --seqlen 4 --head-dim 64 --gpu h100",
          "unknown option --seqlen; did you mean '--seq'?"},
@@ -162,7 +161,7 @@ TEST_CASE("what is unknown is answered with the nearest name") {
     }
 }
 
-TEST_CASE("all that is missing is named at once") {
+TEST_CASE("all missing fields are named at once") {
     CHECK_THAT(run_line("predict matmul --n 4").err,
                contains_text("m, k and gpu are missing for matmul") &&
                    contains_text("`ridge ops matmul`"));
@@ -179,7 +178,7 @@ TEST_CASE("the header shows the defaults") {
     CHECK(out.find("from RIDGE_GPU") == std::string::npos);
 }
 
-TEST_CASE("RIDGE_GPU and the configuration name the GPU that is meant") {
+TEST_CASE("RIDGE_GPU and the configuration name the default GPU") {
     {
         const Configuration configuration("gpu = \"a100\"  # at work\n");
         const Transcript run = run_line(product);
@@ -193,7 +192,7 @@ TEST_CASE("RIDGE_GPU and the configuration name the GPU that is meant") {
     CHECK_THAT(run_line(product).err, contains_text("gpu is missing"));
 }
 
-TEST_CASE("the configuration names the format of answers that are tables otherwise") {
+TEST_CASE("the configuration names the format of answers that would be tables") {
     const Configuration configuration("gpu = \"h100\"\nformat = \"csv\"\n");
     CHECK(run_line(product).out.rfind("op,", 0) == 0);
     CHECK(run_line("gpus").out.rfind("name,sm_count", 0) == 0);
@@ -201,7 +200,7 @@ TEST_CASE("the configuration names the format of answers that are tables otherwi
     CHECK_THAT(run_line("roofline").out, contains_text("Arithmetic intensity"));
 }
 
-TEST_CASE("a broken default names its place") {
+TEST_CASE("an error in a default names its place") {
     const std::vector<std::pair<std::string, std::string>> cases{
         {"gpu = h100\n", "config.toml:1"},
         {"gpu = 5\n", "config.toml:1:7: gpu: must be the name of a GPU in quotes"},

@@ -1,5 +1,5 @@
-// docs/glossary.md has every term that the program prints: resources, bounds, states, and the labels
-// of its blocks of text.
+// docs/glossary.md defines every term that the program prints: resources, bounds, states, and the
+// labels of its blocks of text.
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -26,7 +26,7 @@ std::string glossary() {
     return text.str();
 }
 
-/// "  lower bound   139 us": what stands before the column at which values begin.
+/// Labels of the lines such as "  lower bound   139 us": the words before the column of values.
 std::set<std::string> labels_of(const std::string& output) {
     std::set<std::string> labels;
     std::istringstream stream(output);
@@ -44,7 +44,7 @@ std::set<std::string> labels_of(const std::string& output) {
 
 }  // namespace
 
-TEST_CASE("the glossary has every resource, bound, state and type") {
+TEST_CASE("the glossary defines every resource, bound, state and type") {
     const std::string page = glossary();
     const auto defined = [&page](std::string_view term) {
         INFO("'" << term << "' is not in docs/glossary.md");
@@ -74,7 +74,7 @@ TEST_CASE("the glossary has every resource, bound, state and type") {
     }
 }
 
-TEST_CASE("the glossary has the labels of every block of text") {
+TEST_CASE("the glossary defines the labels of every block of text") {
     const std::string page = glossary();
     std::set<std::string> labels;
     for (const char* line :

@@ -1,7 +1,7 @@
-// Command-line transcripts: each file in golden/ starts with "$ ridge ..." and holds what that
-// prints at 80 columns. RIDGE_UPDATE_GOLDEN=1 rewrites them; the change is then reviewed as a diff.
-// The console blocks of README.md and docs/model.md are transcripts too. Commands run in the root of
-// the repository.
+// Command-line transcripts. Each file in golden/ starts with "$ ridge ..." and holds what the
+// command prints at 80 columns. RIDGE_UPDATE_GOLDEN=1 rewrites the files; the change is then
+// reviewed as a diff. The console blocks of README.md and docs/model.md are transcripts too.
+// Commands run in the root of the repository.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -22,7 +22,7 @@ std::string read_file(const std::filesystem::path& path) {
     return text.str();
 }
 
-/// The text with the output below each prompt replaced by what the program prints now.
+/// The transcript, with what the program prints now below each prompt.
 std::string replayed(const std::string& transcript) {
     std::filesystem::current_path(RIDGE_ROOT);
     std::istringstream stream(transcript);
@@ -50,7 +50,7 @@ std::string replayed(const std::string& transcript) {
     return result;
 }
 
-/// Console blocks of a Markdown file with their prompts.
+/// Console blocks of a Markdown file, with their prompts.
 std::vector<std::string> console_blocks(const std::string& markdown) {
     std::vector<std::string> blocks;
     std::istringstream stream(markdown);
@@ -70,7 +70,7 @@ std::vector<std::string> console_blocks(const std::string& markdown) {
 
 }  // namespace
 
-TEST_CASE("golden transcripts") {
+TEST_CASE("the program prints the golden transcripts") {
     const std::filesystem::path folder = RIDGE_GOLDEN_FOLDER;
     std::size_t count = 0;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {

@@ -1,4 +1,5 @@
-// Tables of times that somebody else measured, where records are read: `validate` and the charts.
+// Tables of times that somebody else measured, given in place of records to `validate` and the
+// charts.
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -12,7 +13,7 @@ using ridge::test::Transcript;
 
 namespace {
 
-/// A table in the temporary folder, removed at the end.
+/// A table in the temporary folder, removed when the object is destroyed.
 class Table {
   public:
     explicit Table(const std::string& name, const std::string& text)
@@ -51,7 +52,7 @@ TEST_CASE("a table of measured times is compared row by row") {
     CHECK(nlohmann::json::parse(alone.out)["records"].size() == 1);
 }
 
-TEST_CASE("rows of a measured table that cannot be read are named, the others are compared") {
+TEST_CASE("rows of a measured table that cannot be read are named and the others are compared") {
     const Table table("damaged",
                       "gpu,op,dtype,m,n,k,measured_us\n"
                       "h100-sxm,matmul,bf16,4096,4096,4096,0\n"
@@ -68,7 +69,7 @@ TEST_CASE("rows of a measured table that cannot be read are named, the others ar
     CHECK(run.out.find("m=4096 n=4096 k=4096") != std::string::npos);
 }
 
-TEST_CASE("a measured table says which column it lacks") {
+TEST_CASE("an error names the column that a measured table lacks") {
     const Table table("columns", "gpu,op,m,n,k\nh100-sxm,matmul,64,64,64\n");
     const Transcript run = run_line("validate " + table.path());
     CHECK(run.code == 2);
@@ -77,7 +78,7 @@ TEST_CASE("a measured table says which column it lacks") {
           std::string::npos);
 }
 
-TEST_CASE("a column that a measured table may not have is refused, unless it is kept") {
+TEST_CASE("an unknown column of a measured table is refused unless it is kept") {
     const Table table("unknown",
                       "gpu,op,m,n,k,casual,place,measured_us\n"
                       "h100-sxm,matmul,4096,4096,4096,1,here,250\n");
@@ -98,7 +99,7 @@ TEST_CASE("a column that a measured table may not have is refused, unless it is 
                contains_text("--keep goes with tables"));
 }
 
-TEST_CASE("a scatter of several GPUs has a class for each") {
+TEST_CASE("a scatter of several GPUs has a class for each GPU") {
     const Table table("scatter",
                       "gpu,op,dtype,m,n,k,measured_us\n"
                       "h100-sxm,matmul,bf16,4096,4096,4096,250\n"
@@ -135,7 +136,7 @@ TEST_CASE("measured times that lie on a sweep are drawn over it") {
     CHECK(none.err.find("none of 1 records lies on the sweep") != std::string::npos);
 }
 
-TEST_CASE("columns in capitals are the same, and a header without commas says so") {
+TEST_CASE("column names may be in capitals, and a header without commas is explained") {
     const Table table("capitals",
                       "OP,M,N,K,DType,Measured_US,Name\ngemm,4096,4096,4096,bf16,180,mine\n");
     const Transcript run = run_line("validate " + table.path() + " --gpu h100 --format csv");
@@ -150,7 +151,7 @@ TEST_CASE("columns in capitals are the same, and a header without commas says so
               .err.find("cells are separated by commas") != std::string::npos);
 }
 
-TEST_CASE("--gpu fills a missing column and empty cells, and units may differ") {
+TEST_CASE("--gpu fills a missing column and empty cells, and times may be in other units") {
     const Table table("filled", "op,m,n,k,measured_ms\nmatmul,4096,4096,4096,0.25\n");
     const Transcript run = run_line("validate " + table.path() + " --gpu h100 --format json");
     REQUIRE(run.code == 0);
@@ -175,7 +176,7 @@ TEST_CASE("--gpu fills a missing column and empty cells, and units may differ") 
                contains_text("two columns name the operation"));
 }
 
-TEST_CASE("a time below the lower bound is called out") {
+TEST_CASE("a time below the lower bound is reported") {
     const Table table("fast",
                       "gpu,op,m,n,k,measured_us\nh100,matmul,4096,4096,4096,0.25\n"
                       "h100,matmul,4096,4096,4096,250\n");
@@ -185,7 +186,7 @@ TEST_CASE("a time below the lower bound is called out") {
     CHECK(run.err.find(":3:") == std::string::npos);
 }
 
-TEST_CASE("a time in another unit than its column's is called out, whichever the unit") {
+TEST_CASE("a time that seems to be in another unit than its column's is reported") {
     const std::string rows =
         "h100,matmul,4096,4096,4096,0.00025\nh100,matmul,4096,4096,4096,0.25\n"
         "h100,matmul,4096,4096,4096,250\n";
@@ -204,7 +205,7 @@ TEST_CASE("a time in another unit than its column's is called out, whichever the
                contains_text("250 us"));
 }
 
-TEST_CASE("an implementation that the model does not know is drawn and not predicted") {
+TEST_CASE("an implementation that the model does not know is drawn but not predicted") {
     const Table table("own",
                       "gpu,op,m,n,k,impl,measured_us,name\n"
                       "h100,matmul,4096,4096,4096,library,250,\n"
@@ -228,7 +229,7 @@ TEST_CASE("an implementation that the model does not know is drawn and not predi
                                 contains_text("mine") && contains_text("my_kernel"));
 }
 
-TEST_CASE("what a roofline leaves out is counted and named") {
+TEST_CASE("a roofline counts and names what it leaves out") {
     const Table table("left_out",
                       "gpu,op,dtype,m,n,k,elements,measured_us\n"
                       "h100,matmul,bf16,4096,4096,4096,,250\n"

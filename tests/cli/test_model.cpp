@@ -1,4 +1,4 @@
-// `ridge model` and `ridge compare model`: formats, charts, what fits, what is refused.
+// `ridge model` and `ridge compare model`: formats, charts, what fits and what is refused.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-/// A file of its own that is gone afterwards.
+/// A file in the temporary folder, removed when the object is destroyed.
 class Picture {
   public:
     explicit Picture(const std::string& name)
@@ -58,7 +58,7 @@ TEST_CASE("the largest batch fits and the next does not") {
         CHECK(reserved("batch", batch + 1) > usable);
         const auto length = asked.at("largest_seq").get<std::int64_t>();
         if (line.find("gpt2") != std::string::npos) {
-            CHECK(length == 1024);  // its table of positions ends there
+            CHECK(length == 1024);  // the end of its table of positions
             continue;
         }
         const std::string shorter = line.substr(0, line.find(" --seq"));
@@ -72,8 +72,9 @@ TEST_CASE("the largest batch fits and the next does not") {
     }
 }
 
-TEST_CASE("what is kept of a step follows its options") {
-    // 1,235,814,400 weights, of which 973,078,528 in products of layers; 16 layers keep 8 heads of 64.
+TEST_CASE("weights, cache and memory of a step follow its options") {
+    // 1,235,814,400 weights, 973,078,528 of them in the layers' products; each of 16 layers keeps 8
+    // heads of 64 elements.
     const std::string prefill = "model llama-3.2-1b --gpu h200-sxm --seq 512 --batch 4 ";
     const auto value = [](const std::string& line, const char* name) {
         return answer_of(line).at(name).get<double>();
@@ -86,7 +87,7 @@ TEST_CASE("what is kept of a step follows its options") {
     CHECK(value(prefill + "--kv-dtype fp8", "kv_cache_bytes") == cache);
     CHECK(value(prefill, "peak_extra_bytes") - value(prefill + "--no-cache", "peak_extra_bytes") ==
           2.0 * cache);
-    // Logits of every token, in place of the last of each sequence.
+    // The logits of every token instead of those of the last token of each sequence.
     CHECK(value(prefill + "--logits all", "peak_extra_bytes") > 2048.0 * 128256 * 2);
     const std::string train = prefill + "--phase train ";
     const double weights = 1235814400.0;
@@ -100,7 +101,7 @@ TEST_CASE("what is kept of a step follows its options") {
           value(train, "peak_extra_bytes"));
 }
 
-TEST_CASE("a step as CSV adds up to its JSON") {
+TEST_CASE("the CSV of a step adds up to its JSON") {
     const std::string line = "model qwen3-0.6b --gpu h200-sxm --phase decode --seq 512";
     const Transcript csv = run_line(line + " --format csv");
     REQUIRE(csv.code == 0);
@@ -136,13 +137,13 @@ TEST_CASE("charts of a step") {
     }
     const Picture step("step.svg");
     REQUIRE(run_line(line + step.path()).code == 0);
-    CHECK(step.text().find("gate_proj: ") != std::string::npos);  // of a rectangle
+    CHECK(step.text().find("gate_proj: ") != std::string::npos);  // name of a rectangle
     CHECK(step.text().find("16 layers") != std::string::npos);
     const Picture roofline("roofline.svg");
     REQUIRE(run_line(line + roofline.path() + " --chart roofline").code == 0);
     CHECK(roofline.text().find("down_proj") != std::string::npos);
     const Picture memory("memory.svg");
-    REQUIRE(run_line("model gpt2 --seq 128 -o " + memory.path()).code == 0);  // no GPU
+    REQUIRE(run_line("model gpt2 --seq 128 -o " + memory.path()).code == 0);  // without a GPU
     CHECK(memory.text().find("Memory of gpt2") != std::string::npos);
     const Picture front("front.svg");
     REQUIRE(run_line("model llama-3.2-1b --gpu h100-sxm --serve --tp 1,2 --software serving -o " +
@@ -152,7 +153,7 @@ TEST_CASE("charts of a step") {
     CHECK(front.text().find("2 GPUs") != std::string::npos);
 }
 
-TEST_CASE("models are compared over GPUs, software and batches") {
+TEST_CASE("models are compared across GPUs, software and batches") {
     const json rows = answer_of(
         "compare model gpt2 --gpu h100-sxm,a100-sxm-80gb --software transformers,serving --seq 256 "
         "--phase decode --batch 1,2,4");
@@ -204,7 +205,7 @@ TEST_CASE("a program written by hand") {
     refused("[[operation]]\nop = \"copy elements=8\"\ncount = 0\n", "count must be 1 to");
 }
 
-TEST_CASE("the usual GPU is a model's too") {
+TEST_CASE("a default GPU applies to models too") {
     setenv("RIDGE_GPU", "h200", 1);
     const Transcript run = run_line("model gpt2 --seq 64 --format json");
     unsetenv("RIDGE_GPU");
@@ -213,7 +214,7 @@ TEST_CASE("the usual GPU is a model's too") {
     CHECK_FALSE(answer_of("model gpt2 --seq 64").contains("gpu"));
 }
 
-TEST_CASE("a length that nobody named fits the model's positions") {
+TEST_CASE("the default length fits the model's positions") {
     for (const auto& [line, tokens] : {std::pair{"model gpt2 --gpu h100-sxm", 1024},
                                        std::pair{"model llama-3.2-1b --gpu h100-sxm", 2048},
                                        std::pair{"model gpt2 --gpu h100-sxm --seq 64", 64}}) {
@@ -224,7 +225,7 @@ TEST_CASE("a length that nobody named fits the model's positions") {
     CHECK(run_line("model gpt2 --gpu h100-sxm --seq 2048").code != 0);
 }
 
-TEST_CASE("what a model's command refuses") {
+TEST_CASE("ridge model refuses options that do not apply") {
     const auto refused = [](const std::string& line, const std::string& words) {
         const Transcript run = run_line(line);
         CAPTURE(line, run.err);
@@ -245,7 +246,7 @@ TEST_CASE("what a model's command refuses") {
     refused("model gpt2 --gpu l40s --kv-dtype fp8 --serve --software serving --seq 64",
             "attention: kv_dtype");
     refused("model gpt2 --gpu h100-sxm --seq 64 --host abacus", "xeon-h200");
-    // What would change nothing.
+    // Options that would change nothing.
     const std::string step = "model gpt2 --gpu h100-sxm --seq 64 ";
     for (const char* option : {"ttft 5ms", "tpot 5ms", "price 2", "requests 9"}) {
         const std::string words(option);
@@ -262,7 +263,7 @@ TEST_CASE("what a model's command refuses") {
     refused(step + "--kv-dtype nvfp4", "kv-dtype: not nvfp4");
 }
 
-TEST_CASE("a load takes whole groups of GPUs") {
+TEST_CASE("a load uses whole groups of GPUs") {
     const Transcript run = run_line(
         "model llama-3.1-8b --gpu h100-sxm --serve --software serving --tp 4 --requests 100");
     REQUIRE(run.code == 0);

@@ -1,4 +1,4 @@
-// What several answers look like together: sequences, lists of GPUs and words, occupancy, GPUs.
+// Commands that print several answers: sequences, lists of GPUs and words, occupancy, GPUs.
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -42,13 +42,13 @@ std::size_t column(const std::vector<std::vector<std::string>>& rows, const std:
 
 }  // namespace
 
-TEST_CASE("cells of Markdown are not indented") {
+TEST_CASE("Markdown cells are not indented") {
     const std::string out = run_line("model gpt2 --gpu h100-sxm --seq 128 --format md").out;
     CHECK(out.find("| operation |") == 0);
     CHECK(out.find("|  ") == std::string::npos);
 }
 
-TEST_CASE("a wrapped text uses the whole width behind its label") {
+TEST_CASE("wrapped text uses the whole width after its label") {
     using ridge::cli::wrap;
     CHECK(wrap("one two three four five six", 16, 6, 6) ==
           "one two\n      three four\n      five six");
@@ -57,7 +57,7 @@ TEST_CASE("a wrapped text uses the whole width behind its label") {
     CHECK(wrap("one two three", 12, 4, 8) == "one\n    two\n    three");
 }
 
-TEST_CASE("a sequence adds up its operations, each as often as it is carried out") {
+TEST_CASE("a sequence adds up its operations, each multiplied by its count") {
     const std::string one = "predict copy --elements 1048576 --gpu h100-sxm";
     const double time = json_of(one).at("time_us").get<double>();
     const json sequence = json_of(
@@ -75,7 +75,7 @@ TEST_CASE("a sequence adds up its operations, each as often as it is carried out
     CHECK(steps[0].at("share").get<double>() == Approx(32.0 * time / total));
     CHECK(sequence.at("total").at("kernels") == 33);
 
-    // A single operation with a count is a sequence too: one error, 32 times.
+    // A single operation with a count is also a sequence. Its error applies 32 times.
     const json alone = json_of("predict --gpu h100-sxm --op \"copy elements=1048576 count=32\"");
     const double high = json_of(one).at("time_high_us").get<double>();
     CHECK(alone.at("total").at("time_high_us").get<double>() == Approx(32.0 * high));
@@ -95,7 +95,7 @@ TEST_CASE("the CSV of a sequence ends with the total") {
           Approx(5.0 * std::stod(rows[1][column(rows, "time_us")])).epsilon(1e-5));
 }
 
-TEST_CASE("rows of a file make the same table, with what was measured") {
+TEST_CASE("rows of a file give the same table, with the measured times") {
     const std::string file =
         "op,m,n,k,count,name,measured_us\n"
         "matmul,4096,4096,4096,32,out,180\n"
@@ -120,7 +120,7 @@ TEST_CASE("rows of a file make the same table, with what was measured") {
     CHECK_FALSE(rows[1].contains("count"));
 }
 
-TEST_CASE("a count or a name that is not one is refused") {
+TEST_CASE("an invalid count is refused") {
     for (const char* count : {"0", "-1", "x", "2000000000"}) {
         const Transcript refused = run_line(
             std::string("predict --gpu h100-sxm --op \"copy elements=4 count=") + count + "\"");
@@ -169,7 +169,7 @@ TEST_CASE("the axis of a sweep is the first range given, or --x") {
     CHECK(run_line("sweep matmul --m 1:9 --n 5 --k 6 --dtype bf16,fp99 --gpu h100-sxm").code != 0);
 }
 
-TEST_CASE("compare takes lists, ranges and draws dots with bands") {
+TEST_CASE("compare takes lists and ranges and draws dots with bands") {
     const std::string line =
         "compare attention --seq 8192 --heads 32 --head-dim 128 --gpu a100-sxm-80gb,h100-sxm "
         "--impl standard,flash2";
@@ -192,7 +192,7 @@ TEST_CASE("compare takes lists, ranges and draws dots with bands") {
     CHECK(chart.out.find("a100-sxm-80gb") != std::string::npos);
     CHECK(chart.out.find("flash2") != std::string::npos);
 
-    // One shape of each is the baseline of that shape.
+    // Each shape has its own baseline.
     const Transcript shapes =
         run_line("compare matmul --m 1024,2048 --n @m --k @m --dtype bf16,fp8 --gpu h100-sxm");
     CHECK(shapes.code == 0);
@@ -205,7 +205,7 @@ TEST_CASE("compare takes lists, ranges and draws dots with bands") {
     CHECK(run_line("compare matmul --m 1:2000 --n 1 --k 1 --gpu h100-sxm").code != 0);
 }
 
-TEST_CASE("occupancy: blocks, what limits them and what one step less gives") {
+TEST_CASE("occupancy gives the blocks, what limits them and the next step that fits more") {
     const json answer =
         json_of("occupancy --threads 256 --registers 64 --shared 48KiB --gpu a100-sxm-80gb");
     CHECK(answer.at("blocks_per_sm") == 3);
@@ -217,8 +217,8 @@ TEST_CASE("occupancy: blocks, what limits them and what one step less gives") {
 
     const json odd = json_of("occupancy --threads 200 --registers 72 --gpu h100-sxm");
     CHECK(odd.at("limiter") == "registers");
-    // 7 warps of 2304 registers: 7 a partition, 28 an SM. Five blocks need 9 a partition, 1792 a
-    // warp.
+    // 7 warps of 2304 registers: 7 per partition, 28 per SM, so four blocks. Five blocks need 9
+    // warps per partition, 1792 registers each.
     CHECK(odd.at("blocks_per_sm") == 4);
     CHECK(odd.at("registers_for_more_blocks") == 56);
     CHECK(odd.at("block_sizes").size() == 13);
@@ -235,7 +235,7 @@ TEST_CASE("occupancy: blocks, what limits them and what one step less gives") {
     CHECK(run_line("occupancy --threads 64 --gpu tpu-v5p").code != 0);
 }
 
-TEST_CASE("memory of attention over lengths, standard beside flash, with what fits") {
+TEST_CASE("memory of attention over lengths, standard and flash, with the largest that fits") {
     const std::string line = "vram attention --seq 1024:131072:*2 --heads 32 --head-dim 128";
     const auto rows = csv_of(line);
     REQUIRE(rows.size() == 1 + 2 * 8);
@@ -254,7 +254,7 @@ TEST_CASE("memory of attention over lengths, standard beside flash, with what fi
     CHECK(run_line("vram attention --seq 1:4 --batch 1,2 --heads 4 --head-dim 64").code != 0);
 }
 
-TEST_CASE("charts are ASCII where the locale is not UTF-8") {
+TEST_CASE("charts are ASCII if the locale is not UTF-8") {
     std::istringstream in;
     std::ostringstream out;
     std::ostringstream err;
@@ -266,7 +266,7 @@ TEST_CASE("charts are ASCII where the locale is not UTF-8") {
                       [](char c) { return static_cast<unsigned char>(c) < 0x80U; }));
 }
 
-TEST_CASE("one GPU on a screen, with totals and latencies in both units") {
+TEST_CASE("gpus show fits one screen, with totals and latencies in both units") {
     const json h100 = json_of("gpus show h100-sxm");
     // 132 SMs with 256 KiB of registers and 256 KiB of L1, and 50 MiB of L2.
     CHECK(h100.at("sram_bytes") == (2.0 * 132 * 256 + 50 * 1024) * 1024);
@@ -290,7 +290,7 @@ TEST_CASE("one GPU on a screen, with totals and latencies in both units") {
     }
 }
 
-TEST_CASE("GPUs over the years") {
+TEST_CASE("gpus timeline is sorted by date") {
     const auto rows = csv_of("gpus timeline");
     CHECK(rows.size() > 30);
     std::string before;
@@ -303,9 +303,9 @@ TEST_CASE("GPUs over the years") {
     CHECK(chart.out.find("every two years") != std::string::npos);
 }
 
-TEST_CASE("where an output cannot be written is told before the work, by name") {
+TEST_CASE("an output that cannot be written is reported by name before any work") {
     const std::string missing = "/nonexistent/folder";
-    // Data that are missing too are not read before.
+    // The data are missing too, but the output is checked first.
     for (const auto& [line, message] : std::vector<std::pair<std::string, std::string>>{
              {"fit residual --data /nonexistent/data -o " + missing,
               missing + ": cannot write the overlays: "},

@@ -1,4 +1,5 @@
-// `ridge profile` without a GPU: what it says is missing, signals and exit codes of the program.
+// `ridge profile` without a GPU: what it reports as missing, and the signals and exit codes of the
+// program that it runs.
 #include <signal.h>
 #include <unistd.h>
 
@@ -24,9 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Sets a variable of the environment for one test.
-
-/// A folder with a file that stands for the library: the programs of these tests never load it.
+/// A folder with a stand-in for the library. The programs of these tests never load it.
 struct Place {
     fs::path folder;
     Place() {
@@ -42,7 +41,7 @@ struct Place {
 
 }  // namespace
 
-TEST_CASE("A child's exit code, its signal, and a command that is not there") {
+TEST_CASE("A child's exit code, its signal, and a command that does not exist") {
     CHECK(cli::run_child({"sh", "-c", "exit 7"}, {}).code == 7);
     CHECK(cli::run_child({"sh", "-c", "kill -9 $$"}, {}).code == 128 + SIGKILL);
     CHECK(cli::run_child({"sh", "-c", "test \"$RIDGE_A\" = 'b c'"}, {{"RIDGE_A", "b c"}}).code ==
@@ -53,7 +52,7 @@ TEST_CASE("A child's exit code, its signal, and a command that is not there") {
     CHECK(cli::run_child({"/"}, {}).code == 126);
 }
 
-TEST_CASE("A signal to this program goes on to the child, which may end in its own way") {
+TEST_CASE("A signal to this program is passed on to the child, which may end in its own way") {
     const Place place;
     const std::string ready = place.file("ready");
     const auto child_with = [&](const std::string& script) {
@@ -112,7 +111,7 @@ TEST_CASE("ridge profile names what is missing") {
     CHECK(run({"profile", "--interval", "0", "--", "true"}).code == cli::usage);
 }
 
-TEST_CASE("The program gets its arguments as they were given, and the library its options") {
+TEST_CASE("The program gets its arguments unchanged, and the library gets its options") {
     const Place place;
     const Variable library("RIDGE_INJECT_PATH", place.file("library.so"));
     const std::string out = place.file("out");
@@ -135,7 +134,8 @@ TEST_CASE("The program gets its arguments as they were given, and the library it
     CHECK(options->run != 0);
 }
 
-TEST_CASE("A recorded process is reported, its exit code passed on, and an older one gone") {
+TEST_CASE(
+    "A recorded process is reported, its exit code passed on, and an older recording removed") {
     const Place place;
     const Variable library("RIDGE_INJECT_PATH", place.file("library.so"));
     const std::string made = place.file("made");
@@ -164,7 +164,7 @@ TEST_CASE("A recorded process is reported, its exit code passed on, and an older
     CHECK(fs::exists(place.file("run.of.mine.ridge")));
 }
 
-TEST_CASE("Launches that come once may be repeated in the first run that counts, and only there") {
+TEST_CASE("Launches that occur once may be repeated only in the first run that counts") {
     const Place place;
     const Variable library("RIDGE_INJECT_PATH", place.file("library.so"));
     using programs::RecordingMode;
@@ -188,7 +188,7 @@ TEST_CASE("Launches that come once may be repeated in the first run that counts,
     };
     write("count1", RecordingMode::counters, lacking(0b10));
     write("count2", RecordingMode::counters, lacking(0));
-    // What each run is told stands in asked.N; the first is the free one.
+    // The options of each run are kept in asked.N; the first run is the free one.
     const std::string program =
         "cd " + place.folder.string() +
         "; n=$(ls asked.* 2>/dev/null | wc -l); printf '%s' \"$RIDGE_RECORDING\" >asked.$n"

@@ -1,5 +1,5 @@
-// What commands say as rows and values, of recorded programs too, and fits of tables that are made here from
-// predictions, so that what a fit should find is known.
+// What commands print as rows and values, for recorded programs and for fits. The tables that are
+// fitted are made from predictions, so the test knows what the fit should find.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -36,7 +36,7 @@ std::vector<std::string> lines_of_run(const std::string& line) {
     return lines;
 }
 
-/// A folder of the test's own, removed at the end.
+/// A folder of the test, removed when the object is destroyed.
 class Folder {
   public:
     explicit Folder(const std::string& name)
@@ -56,7 +56,7 @@ class Folder {
     fs::path path_;
 };
 
-/// Rows of a table with their predictions as measured times, `slower` times as long and a little off either way.
+/// Writes a table whose measured times are the predictions times `slower`, 1 % more or less.
 void write_measured(const std::string& file, const std::string& rows, double slower) {
     const Transcript run = run_line("predict --from - --format json", rows);
     CAPTURE(run.err);
@@ -74,7 +74,7 @@ void write_measured(const std::string& file, const std::string& rows, double slo
     }
 }
 
-/// The mean error of all rows after the fit, from its table of residuals.
+/// Mean error of all rows after the fit, from its table of residuals.
 double mean_error(const std::string& fitted) {
     const std::size_t all = fitted.find("\nall ");
     REQUIRE(all != std::string::npos);
@@ -121,7 +121,7 @@ TEST_CASE("counters of a profiled program, as values and on its page") {
         INFO(part);
         CHECK(page.find(part) != std::string::npos);
     }
-    // The product stands at its counted bytes: 137 GFLOP over 8.47 GB.
+    // The product is drawn at its counted bytes: 137 GFLOP over 8.47 GB.
     CHECK(page.find("16.22 FLOP/B") != std::string::npos);
     CHECK(page.find("\"attainable\"") != std::string::npos);
 }
@@ -144,7 +144,7 @@ TEST_CASE("memory, descriptions and findings as rows") {
     }
 }
 
-TEST_CASE("fits of communication, experts and latent attention find what tables hold") {
+TEST_CASE("fits of communication, experts and latent attention explain the tables") {
     const Folder folder("fits");
     std::string rows = "op,gpu,gpus,bytes\n";
     for (const char* op : {"all_reduce", "all_gather", "reduce_scatter"}) {
@@ -181,7 +181,8 @@ TEST_CASE("fits of communication, experts and latent attention find what tables 
         const Transcript fitted = run_line(line);
         CAPTURE(fitted.err);
         REQUIRE(fitted.code == 0);
-        // Every time is 10 % above its prediction, which fewer parameters than rows must explain.
+        // Every time is 10 % above its prediction. Fitting fewer parameters than rows must explain
+        // it.
         CHECK(mean_error(fitted.out) < 7.0);
         CHECK(json_of(line).front().at("usable").get<bool>());
     }

@@ -1,4 +1,4 @@
-// `ridge vram`: JSON of attention's memory, refusals, what fits, timelines as files, the cache.
+// `ridge vram`: attention's memory as JSON, refusals, what fits, timelines as files, the KV cache.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -21,7 +21,7 @@ json answer(const std::string& line) {
 }
 
 TEST_CASE("vram attention answers in JSON for every implementation") {
-    // H200, PyTorch 2.11: theory by hand, T = 33554432, L = 524288.
+    // H200, PyTorch 2.11, by hand with T = 33554432 and L = 524288.
     const std::string line = "vram attention --seq 4096 --heads 32 --head-dim 128 --pass training ";
     const json flash = answer(line + "--impl torch-flash");
     CHECK(flash["inputs_bytes"] == 100663296);
@@ -53,20 +53,20 @@ TEST_CASE("vram attention answers in JSON for every implementation") {
     CHECK(answer(line + "--impl torch-math")["workspace_bytes"] == 2 * 33554432);
 }
 
-TEST_CASE("vram attention tells inference, forward and backward apart") {
+TEST_CASE("vram attention distinguishes inference, forward and backward") {
     const std::string line = "vram attention --seq 1024 --heads 4 --head-dim 64 --impl torch-math ";
     CHECK(answer(line)["pass"] == "inference");
     CHECK(answer(line + "--direction backward")["pass"] == "training");
     CHECK(answer(line + "--pass training --direction forward")["pass"] == "forward");
     CHECK(answer(line + "--pass training")["pass"] == "training");
     CHECK(run_line(line + "--pass inference --direction backward").code == 1);
-    // A causal mask with more queries than keys is PyTorch's to take.
+    // PyTorch accepts a causal mask with more queries than keys.
     CHECK(answer("vram attention --seq-q 64 --seq-kv 16 --heads 4 --head-dim 64 --causal "
                  "--impl torch-efficient")["causal"] == true);
 }
 
 TEST_CASE("vram attention takes masks, dropout and the allocator's settings") {
-    // q, k and v of 2,048,000 bytes each; masks in blocks of 512 bytes, or their own 2 MiB steps.
+    // q, k and v take 2,048,000 bytes each. Masks take blocks of 512 bytes, or steps of 2 MiB.
     const std::string line =
         "vram attention --seq 1000 --heads 8 --batch 2 --head-dim 64 --impl torch-math "
         "--pass training ";
@@ -87,7 +87,7 @@ TEST_CASE("vram attention takes masks, dropout and the allocator's settings") {
     CHECK(dropped["forward_saved_bytes"].get<double>() >
           2.0 * plain["forward_saved_bytes"].get<double>());
     CHECK(answer(line + "--roundup-power2 4")["inputs_bytes"] == 3 * 2097152);
-    // Nothing is handed out whole: the rest of a segment can always be split off.
+    // No segment is handed out whole: the rest of a segment can always be split off.
     CHECK(answer(line + "--expandable-segments")["total_bytes"].get<double>() <
           plain["total_bytes"].get<double>());
 }

@@ -1,5 +1,6 @@
-// A driver whose device is the host: memory of the heap, kernels that are functions of their arguments.
-// Loaded under the name of the real one, it shows without a GPU that launches are repeated as they were.
+// A driver whose device is the host: its memory is on the heap, and kernels are functions of their
+// arguments. Loaded under the name of the real driver, it shows without a GPU that launches are
+// repeated as they were.
 #include "tests/cuda/fake_driver.h"
 
 #include <cstdlib>

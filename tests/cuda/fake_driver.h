@@ -1,4 +1,4 @@
-// What a test says to the fake driver (fake_driver.cpp), and what that has seen.
+// What a test tells the fake driver (fake_driver.cpp), and what the driver has seen.
 #pragma once
 
 #include <cuda.h>
@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-/// Its address is a CUfunction.
+/// A kernel of the fake driver. Its address serves as the CUfunction.
 struct FakeKernel {
     void (*run)(void** arguments) = nullptr;
-    std::vector<std::pair<std::size_t, std::size_t>> arguments{};  ///< offset and size of each
-    bool is_kernel_handle = false;                                 ///< a CUkernel
+    std::vector<std::pair<std::size_t, std::size_t>> arguments{};  ///< offset and size of each one
+    bool is_kernel_handle = false;  ///< whether it stands for a CUkernel
 };
 
 struct FakeDriver {

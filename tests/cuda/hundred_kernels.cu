@@ -1,8 +1,9 @@
-// A program of 100 kernels that differ in name and grid, for timing how long a profiler takes to count
-// them (scripts/compare-profile): streams, sums, transposes and products of wmma over 1 GiB.
+// A program of 100 kernels that differ in name and grid: streams, sums, transposes and wmma
+// products over 1 GiB. scripts/compare-profile uses it to time how long a profiler takes to count
+// them.
 //
 //   hundred_kernels 4            # each kernel four times
-//   hundred_kernels 1 sum-first  # a sum, which leaves next to nothing to write back, before each product
+//   hundred_kernels 1 sum-first  # each product after a sum, which leaves little to write back
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <mma.h>
@@ -15,7 +16,7 @@
 
 namespace {
 
-constexpr std::size_t bytes = std::size_t{512} << 20U;  // of each of the two buffers
+constexpr std::size_t bytes = std::size_t{512} << 20U;  // size of each of the two buffers
 
 template <int K>
 __global__ void stream(const float4* in, float4* out, std::size_t count) {
@@ -42,7 +43,7 @@ __global__ void total(const float4* in, float* out, std::size_t count) {
     if (threadIdx.x % 32 == 0) atomicAdd(out + K, sum);
 }
 
-/// Blocks of 256 threads, tiles of 32 x 32 of a matrix of 8192 x 8192.
+/// Blocks of 256 threads, each for a tile of 32 x 32 of a matrix of 8192 x 8192.
 template <int K>
 __global__ void transpose(const float* in, float* out) {
     __shared__ float tile[32][33];

@@ -1,4 +1,5 @@
-// A program with NVTX ranges of every kind, for test_inject.cpp: "nvtx_program [SIGNAL]" ends by that signal.
+// A program with NVTX ranges of every kind, for test_inject.cpp. "nvtx_program SIGNAL" ends by that
+// signal.
 #include <nvtx3/nvToolsExt.h>
 
 #include <csignal>

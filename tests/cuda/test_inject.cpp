@@ -1,5 +1,5 @@
-// The library of `ridge profile` in a program without a GPU: NVTX loads it, and its ranges are recorded
-// however the program ends.
+// The library of `ridge profile` in a program without a GPU: NVTX loads the library, and the
+// program's ranges are recorded, however the program ends.
 #include <sys/wait.h>
 
 #include <csignal>
@@ -22,7 +22,7 @@ struct Ended {
     Trace trace{};
 };
 
-/// Runs the program with the library; `signal` 0 lets it return.
+/// Runs the program with the library. With `signal` 0 the program returns normally.
 Ended run_with_library(int signal) {
     std::string folder = (fs::temp_directory_path() / "ridge-inject-XXXXXX").string();
     REQUIRE(mkdtemp(folder.data()) != nullptr);
@@ -66,7 +66,7 @@ TEST_CASE("NVTX ranges of every kind are recorded, and the exit code is the prog
     CHECK(ended.trace.header.rank == 2);
 }
 
-TEST_CASE("A signal that ends the program leaves everything that was recorded") {
+TEST_CASE("A signal that ends the program keeps everything recorded so far") {
     for (const int signal : {SIGINT, SIGTERM, SIGABRT, SIGSEGV}) {
         const Ended ended = run_with_library(signal);
         CHECK(WIFSIGNALED(ended.status));

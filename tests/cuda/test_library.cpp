@@ -1,4 +1,4 @@
-// Finding libraries at run time, without any of CUDA's.
+// Finding libraries at run time. None of CUDA's libraries is needed.
 #include "measure/cuda/libraries/driver.h"
 #include "measure/cuda/libraries/shared_library.h"
 #include "tests/catch.h"
@@ -6,7 +6,7 @@
 using namespace ridge::measure;
 using namespace ridge::measure::cuda;
 
-TEST_CASE("A missing library is a value with reason and remedy") {
+TEST_CASE("A missing library gives a reason and a remedy") {
     const auto found = SharedLibrary::open({.label = "Nothing",
                                             .sonames = {"libridge-no-such-library.so.1"},
                                             .variable = "RIDGE_TEST_NOTHING_PATH",
@@ -20,7 +20,7 @@ TEST_CASE("A missing library is a value with reason and remedy") {
           "install nothing, or set RIDGE_TEST_NOTHING_PATH to the folder that holds it");
 }
 
-TEST_CASE("A library that is there gives its functions and lists those it lacks") {
+TEST_CASE("A library that is found gives its functions and lists the missing ones") {
     const auto found =
         SharedLibrary::open({.label = "the maths library", .sonames = {"libm.so.6"}});
     const auto* library = std::get_if<SharedLibrary>(&found);

@@ -1,6 +1,6 @@
-// Every metric name must be known to the profiler, and the sets must fit the passes they claim. The
-// profiler's host side answers both without a GPU or driver; where libcupti itself is missing, the
-// tests say so and check nothing.
+// Checks that the profiler knows every metric name and that the sets fit into the passes that they
+// claim. The profiler's host side answers both without a GPU or a driver. If libcupti itself is
+// missing, the tests say so and check nothing.
 #include <algorithm>
 #include <array>
 
@@ -31,7 +31,7 @@ bool holds(const std::vector<Metric>& metrics, Meaning meaning) {
                        [&](const Metric& metric) { return metric.meaning == meaning; });
 }
 
-/// One kernel with these values by meaning; all other metrics are zero.
+/// A kernel with these values; all other metrics are zero.
 KernelValues kernel(const std::vector<Metric>& metrics,
                     const std::vector<std::pair<std::string_view, double>>& values) {
     KernelValues made{.metrics = metrics, .values = std::vector<double>(metrics.size())};
@@ -64,7 +64,7 @@ TEST_CASE("GH100 takes every metric in four passes") {
         return plan_profile(*table, "GH100", accepted_metrics(*table, "GH100", metrics_of(groups)))
             .passes;
     };
-    CHECK(passes(all_groups) == 4);  // one of them for the bytes over the crossbar
+    CHECK(passes(all_groups) == 4);  // one pass is for the bytes over the crossbar
     for (const CounterGroup group : all_groups) CHECK(passes({&group, 1}) <= 3);
     const auto types = accepted_metrics(*table, "GH100", tensor_types());
     CHECK(types.size() == tensor_types().size());
@@ -77,7 +77,8 @@ TEST_CASE("GH100 takes every metric in four passes") {
     }
 }
 
-TEST_CASE("Two sets of one pass serve every kernel on GH100, and one more what works by type") {
+TEST_CASE(
+    "On GH100 two single-pass sets serve every kernel, and one more set each type of tensor work") {
     const Cupti* table = cupti_or_skip();
     if (table == nullptr) return;
     const CounterSets sets(*table, "GH100");
@@ -86,7 +87,7 @@ TEST_CASE("Two sets of one pass serve every kernel on GH100, and one more what w
     for (unsigned set = 0; set < sets.size(); ++set) CHECK(sets[set].passes == 1);
     CHECK(sets.together().passes == sets.size());
     CHECK(sets.pass_of(0) == 0);
-    CHECK(sets.pass_of(1) == 5);  // what software counts
+    CHECK(sets.pass_of(1) == 5);  // set 1 holds the counters of software, which come last
     CHECK(sets.pass_of(2) == 1);
     CHECK(holds(sets[0].metrics, Meaning::dram_write));
     CHECK(holds(sets[0].metrics, Meaning::occupancy));
@@ -111,7 +112,7 @@ TEST_CASE("Two sets of one pass serve every kernel on GH100, and one more what w
     CHECK(sets.types_of(fp64) == 0b100000U);
 }
 
-TEST_CASE("Every supported chip from Ampere on gives traffic and arithmetic") {
+TEST_CASE("Every supported chip from Ampere on reports traffic and arithmetic") {
     const Cupti* table = cupti_or_skip();
     if (table == nullptr) return;
     int checked = 0;
@@ -138,7 +139,7 @@ TEST_CASE("Every supported chip from Ampere on gives traffic and arithmetic") {
     CHECK(checked >= 10);
 }
 
-TEST_CASE("An unknown metric is left out and the others stay") {
+TEST_CASE("An unknown metric is left out and the others are kept") {
     const Cupti* table = cupti_or_skip();
     if (table == nullptr) return;
     const std::array metrics{Metric{"dram__bytes_read.sum"}, Metric{"dram__bytes_dreamt.sum"}};
@@ -147,7 +148,7 @@ TEST_CASE("An unknown metric is left out and the others stay") {
     CHECK(accepted.front().name == "dram__bytes_read.sum");
 }
 
-TEST_CASE("Counters add sums and weight shares by duration") {
+TEST_CASE("Combined counters add sums and weight shares by duration") {
     const std::vector<Metric> metrics = metrics_of(all_groups);
     constexpr auto duration = "gpu__time_duration.sum";
     constexpr auto sectors = "lts__t_sectors_srcunit_tex.sum";
@@ -167,7 +168,7 @@ TEST_CASE("Counters add sums and weight shares by duration") {
     CHECK(counters.metrics.at(sectors) == Approx(40.0));
 }
 
-TEST_CASE("An FMA is two FLOP, a packed one four, and constants built by packed ones are none") {
+TEST_CASE("An FMA is two FLOP, a packed FMA four, and a packed FMA that builds a constant none") {
     const std::vector<Metric> metrics = metrics_of(all_groups);
     constexpr auto ffma = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum";
     constexpr auto hfma = "smsp__sass_thread_inst_executed_op_hfma_pred_on.sum";
@@ -175,12 +176,13 @@ TEST_CASE("An FMA is two FLOP, a packed one four, and constants built by packed 
     const std::array constants{
         kernel(metrics, {{ffma, 1000.0}, {hfma, 256.0}, {on_tensor_pipe, 8.0}})};
     CHECK(combine(constants).fma->base() == Approx(2000.0));
-    // 80 warp instructions of arithmetic, half of them on the tensor pipe, and one constant.
+    // 80 warp instructions of arithmetic, half of them on the tensor pipe, and one that builds a
+    // constant.
     const std::array packed{kernel(metrics, {{hfma, 81.0 * 32.0}, {on_tensor_pipe, 41.0}})};
     CHECK(combine(packed).fma->base() == Approx(4.0 * 80.0 * 32.0));
 }
 
-TEST_CASE("mma.sync work asks for the counters by type, wgmma does not") {
+TEST_CASE("mma.sync work needs the counters by type, wgmma work does not") {
     const std::vector<Metric> metrics = metrics_of(all_groups);
     constexpr auto hmma = "sm__inst_executed_pipe_tensor_op_hmma.sum";
     constexpr auto vector_half = "sm__inst_executed_pipe_tensor_op_hmma_type_hfma2.sum";

@@ -1,5 +1,5 @@
-// Launches repeated within a program, by a driver whose device is the host: memory is put back, launches
-// come again as they were, and what cannot be repeated is refused.
+// Launches that are repeated within a program, on a driver whose device is the host: memory is
+// restored, launches are repeated unchanged, and what cannot be repeated is refused.
 #include <dlfcn.h>
 #include <elf.h>
 
@@ -29,7 +29,7 @@ CUdeviceptr address_of(const void* memory) {
     return reinterpret_cast<CUdeviceptr>(memory);
 }
 
-/// data[0] = data[0] * factor + 1: not the same when done twice.
+/// data[0] = data[0] * factor + 1, which differs when done twice.
 void scale(void** arguments) {
     int* const data = *static_cast<int**>(arguments[0]);
     data[0] = data[0] * *static_cast<int*>(arguments[1]) + 1;
@@ -61,7 +61,7 @@ cuLaunchKernel_params call_of(const FakeKernel& kernel, unsigned grid, void** ar
     return call;
 }
 
-/// A program that launches: recorded, then done.
+/// A launch by the program: it is recorded, then executed.
 void launch(LaunchReplay& replay, const FakeKernel& kernel, unsigned grid, int* data, int factor) {
     std::array<void*, 2> arguments{&data, &factor};
     const cuLaunchKernel_params call = call_of(kernel, grid, arguments.data());
@@ -72,7 +72,7 @@ void launch(LaunchReplay& replay, const FakeKernel& kernel, unsigned grid, int* 
 struct Binary {
     std::vector<std::string> sections{};
     std::vector<std::string> symbols{};
-    std::uint64_t size = 4;  ///< of each section
+    std::uint64_t size = 4;  ///< of each section, in bytes
 };
 
 /// An ELF file with sections of these names and a table of these symbols.
@@ -119,7 +119,7 @@ std::vector<char> elf_of(const Binary& binary) {
 
 }  // namespace
 
-TEST_CASE("Repeated launches find the memory and the arguments of the first time") {
+TEST_CASE("Repeated launches see the memory and the arguments of the first time") {
     driver() = {};
     LaunchReplay replay;
     REQUIRE(replay.is_possible());
@@ -147,7 +147,7 @@ TEST_CASE("Repeated launches find the memory and the arguments of the first time
     CHECK_FALSE(replay.can_repeat());
 }
 
-TEST_CASE("Arguments in one buffer, attributes and the thread's own stream come again") {
+TEST_CASE("Arguments in a buffer, attributes and the thread's own stream are repeated") {
     driver() = {};
     LaunchReplay replay;
     int value = 3;
@@ -171,7 +171,7 @@ TEST_CASE("Arguments in one buffer, attributes and the thread's own stream come 
     call.f = handle_of(packed);
     call.extra = extra.data();
     replay.record(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz, &call);
-    buffer.factor = 100;  // the program's own, which it may change
+    buffer.factor = 100;  // the program may change its own buffer
     REQUIRE(replay.can_repeat());
     REQUIRE(replay.restore());
     REQUIRE(replay.launch());
@@ -183,10 +183,10 @@ TEST_CASE("Arguments in one buffer, attributes and the thread's own stream come 
     replay.record(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, &call);
     CHECK_FALSE(replay.can_repeat());
     replay.close();
-    CHECK(replay.is_possible());  // only that batch
+    CHECK(replay.is_possible());  // only that batch was refused
 }
 
-TEST_CASE("Memory that is freed is not put back") {
+TEST_CASE("Freed memory is not restored") {
     driver() = {};
     LaunchReplay replay;
     std::array<int, 2> kept{1, 1};
@@ -202,7 +202,7 @@ TEST_CASE("Memory that is freed is not put back") {
     replay.close();
 }
 
-TEST_CASE("What cannot be repeated is refused, and said") {
+TEST_CASE("What cannot be repeated is refused, with a reason") {
     driver() = {};
     int value = 0;
     SECTION("no room for the copy") {
@@ -212,7 +212,7 @@ TEST_CASE("What cannot be repeated is refused, and said") {
         CHECK_FALSE(replay.open(nullptr));
         CHECK_THAT(replay.refusal(), contains_text("copy of the program's"));
     }
-    SECTION("no memory to be had") {
+    SECTION("no memory left") {
         driver().refuses_memory = true;
         LaunchReplay replay;
         replay.allocated(nullptr, address_of(&value), sizeof value);
@@ -247,7 +247,8 @@ TEST_CASE("What cannot be repeated is refused, and said") {
     }
 }
 
-TEST_CASE("Binaries with variables, output or a heap keep state, and so does what is none") {
+TEST_CASE(
+    "Binaries with variables, output or a heap keep state, and so do files that are not binaries") {
     CHECK_FALSE(
         keeps_state(elf_of({.sections = {".text.a", ".nv.constant3"}, .symbols = {"_Z1a"}})));
     CHECK_FALSE(keeps_state(elf_of({.sections = {".nv.global"}, .size = 0})));
@@ -263,7 +264,7 @@ TEST_CASE("Binaries with variables, output or a heap keep state, and so does wha
     std::vector<char> other = whole;
     other[1] = 'F';
     CHECK(keeps_state(other));
-    // Offsets that point far away.
+    // Damaged offsets, which may point outside of the file, must not crash the reader.
     for (std::size_t at = 0; at < whole.size(); ++at) {
         std::vector<char> broken = whole;
         broken[at] = static_cast<char>(0xff);
@@ -271,7 +272,7 @@ TEST_CASE("Binaries with variables, output or a heap keep state, and so does wha
     }
 }
 
-TEST_CASE("Calls of the driver by what they do to memory") {
+TEST_CASE("Driver calls are classified by what they do to memory") {
     CHECK(call_kind("cuMemAlloc_v2") == CallKind::allocates);
     CHECK(call_kind("cuMemFree_v2") == CallKind::frees);
     CHECK(call_kind("cuMemAllocManaged") == CallKind::untracked);
@@ -282,7 +283,7 @@ TEST_CASE("Calls of the driver by what they do to memory") {
     CHECK(call_kind("cuArray3DCreate_v2") == CallKind::untracked);
     CHECK(call_kind("cuMemcpyHtoDAsync_v2") == CallKind::ends_batch);
     CHECK(call_kind("cuMemcpyDtoH_v2") ==
-          CallKind::ends_batch);  // another thread may read meanwhile
+          CallKind::ends_batch);  // another thread may read in the meantime
     CHECK(call_kind("cuMemsetD8_v2") == CallKind::ends_batch);
     CHECK(call_kind("cuGraphLaunch") == CallKind::ends_batch);
     CHECK(call_kind("cuStreamWaitValue32_v2") == CallKind::ends_batch);

@@ -1,4 +1,4 @@
-// Kernels of known counts, for tests of the counters; memory for them.
+// Kernels whose counts are known, and memory for them, for tests of the counters.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,10 @@ class CountedArrays {
     CountedArrays(const CountedArrays&) = delete;
     CountedArrays& operator=(const CountedArrays&) = delete;
 
-    /// Reads one array, writes the other, with three fused multiply-adds an element.
+    /// Reads one array and writes the other, with three fused multiply-adds per element.
     void stream() const;
-    /// The same in double precision on half of the elements, with one.
+    /// Does the same in double precision on half as many elements, with one fused multiply-add
+    /// each.
     void stream_double() const;
 
   private:

@@ -1,4 +1,4 @@
-// The GPU that the device tests share, or nothing with a note why.
+// The GPU that the device tests share, or a note that says why there is none.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace ridge::test {
 
-/// One device for all tests of the process: CUPTI takes one subscriber.
+/// One device for all tests of the process, because CUPTI takes one subscriber.
 [[nodiscard]] inline measure::Device* device_or_skip() {
     static measure::Maybe<std::unique_ptr<measure::Device>> opened = measure::open_device(0);
     if (const auto* missing = std::get_if<measure::Unavailable>(&opened)) {
@@ -20,7 +20,7 @@ namespace ridge::test {
     return std::get<std::unique_ptr<measure::Device>>(opened).get();
 }
 
-/// A prepared case of a question in words; fails the test when it is refused.
+/// A prepared case of a question. The test fails if the device refuses it.
 [[nodiscard]] inline std::unique_ptr<measure::Case> prepared(measure::Device& device,
                                                              const measure::Question& question) {
     auto outcome = device.prepare(question.operation, question.execution, question.pattern);

@@ -1,6 +1,7 @@
-// A program of 40 kernels, each launched once, none of which may simply run twice: they count on what the one
-// before left. Its exit code says whether the memory holds what it must, so that `ridge profile --counters`,
-// which repeats such launches, is seen to leave the program right (tests/device).
+// A program of 40 kernels, each launched once. None of them may be run twice without restoring
+// memory, because each uses what the one before left. The exit code says whether the final memory
+// is right. It shows that `ridge profile --counters`, which repeats such launches, leaves the
+// program right (tests/device).
 //
 //   once_kernels           # 0: right, 1: wrong numbers, 2: no GPU
 #include <cuda_runtime.h>
@@ -34,7 +35,7 @@ bool holds(cudaError_t result) {
     return result == cudaSuccess;
 }
 
-/// The program's own arithmetic, on the host.
+/// Does the program's arithmetic on the host.
 unsigned expected_sum(std::vector<unsigned>& data, int kinds) {
     unsigned sum = 0;
     for (int kind = 0; kind < kinds; ++kind) {

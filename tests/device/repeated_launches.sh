@@ -1,6 +1,6 @@
 #!/bin/sh
-# A program whose kernels all run once and build on each other is counted in one run, and comes out right.
-# Usage: repeated_launches.sh RIDGE PROGRAM   (passes with a note where there is no GPU)
+# A program whose kernels run once each and depend on each other is counted in one run and gives the right result.
+# Usage: repeated_launches.sh RIDGE PROGRAM   (passes with a note if there is no GPU)
 set -u
 "$2"
 [ $? -eq 2 ] && { echo "no GPU here"; exit 0; }

@@ -1,4 +1,5 @@
-// The model's counts against the hardware's: FLOP of matmul and attention, bytes of streams.
+// The model's counts compared with the hardware's: FLOP of products and attention, bytes at each
+// level.
 #include <array>
 
 #include "model/machine/catalogue.h"
@@ -43,7 +44,7 @@ bool is_hopper(const Device& device) {
 
 }  // namespace
 
-TEST_CASE("Counted FLOP of matrix products are the model's") {
+TEST_CASE("The model's FLOP of matrix products are those counted") {
     Device* device = device_or_skip();
     if (device == nullptr) return;
     for (const char* text : {"matmul dtype=bf16 m=2048 n=2048 k=2048 impl=mma",
@@ -67,7 +68,7 @@ TEST_CASE("Counted FLOP of matrix products are the model's") {
     }
 }
 
-TEST_CASE("Counted tensor FLOP of attention are the model's where tiles divide the lengths") {
+TEST_CASE("The model's tensor FLOP of attention are those counted if tiles divide the lengths") {
     Device* device = device_or_skip();
     if (device == nullptr) return;
     const auto seen =
@@ -77,8 +78,8 @@ TEST_CASE("Counted tensor FLOP of attention are the model's where tiles divide t
     CHECK(seen->counters.tensor->base() == Approx(seen->work.tensor.base()).epsilon(0.01));
 }
 
-// Replay leaves up to some 24 MB of foreign write-backs, so the arrays are large.
-TEST_CASE("Counted DRAM bytes of streams over 8 x L2 are the model's") {
+// Counting by replay adds up to about 24 MB of foreign write-backs, so the arrays are large.
+TEST_CASE("The model's DRAM bytes of streams over 8 x L2 are those counted") {
     Device* device = device_or_skip();
     if (device == nullptr) return;
     for (const char* text : {"copy dtype=fp32 elements=536870912 impl=bundled l2=cold",
@@ -96,7 +97,7 @@ TEST_CASE("Counted DRAM bytes of streams over 8 x L2 are the model's") {
     }
 }
 
-TEST_CASE("Counted L2 bytes of tiled kernels are the tile model's, also of one wave") {
+TEST_CASE("The tile model's L2 bytes are those counted, even for a single wave") {
     Device* device = device_or_skip();
     if (device == nullptr) return;
     for (const std::string text : {"matmul dtype=fp32 m=512 n=512 k=512 impl=tiled",
@@ -123,7 +124,7 @@ TEST_CASE("Counted L2 bytes of tiled kernels are the tile model's, also of one w
     }
 }
 
-TEST_CASE("Counted sectors and shared bytes of access patterns are the model's") {
+TEST_CASE("The model's sectors and shared bytes of access patterns are those counted") {
     Device* device = device_or_skip();
     if (device == nullptr) return;
     for (const char* text :
@@ -138,8 +139,7 @@ TEST_CASE("Counted sectors and shared bytes of access patterns are the model's")
         CHECK(seen->counters.dram_read->base() ==
               Approx(seen->work.dram_read.base()).epsilon(0.03));
     }
-    // Blocks that drift apart read the sector they share once more: 0 to 15 % of the bytes were
-    // seen.
+    // Blocks that drift apart read their shared sector once more: 0 to 15 % more bytes were seen.
     const auto shifted = counted(
         *device, "access pattern=misaligned elements=268435456 offset=1 impl=bundled l2=cold");
     REQUIRE(shifted);

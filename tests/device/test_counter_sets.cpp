@@ -1,5 +1,5 @@
-// Sets of counters launch after launch, as `ridge profile --counters` takes them: by one profiler that goes
-// round its passes, and by a profiler for each set.
+// Counter sets that change from launch to launch, as `ridge profile --counters` uses them: with one
+// profiler that cycles through its passes, and with one profiler for each set.
 #include <cmath>
 #include <memory>
 #include <string>
@@ -24,7 +24,7 @@ double value_of(const ProfilePlan& plan, const std::vector<double>& row, std::st
     return std::nan("");
 }
 
-/// The same set again, without another one in between.
+/// Counts with the same set twice in a row.
 void check_again(ContextCounter& counter, const CountedArrays& arrays) {
     for (int turn = 0; turn < 2; ++turn) {
         counter.start(0);
@@ -36,7 +36,7 @@ void check_again(ContextCounter& counter, const CountedArrays& arrays) {
     }
 }
 
-/// What the launches of each set count, twice round all sets.
+/// Checks what each set counts, cycling through all sets twice.
 void check_sets(ContextCounter& counter, const CountedArrays& arrays) {
     const CounterSets& sets = counter.sets();
     for (unsigned turn = 0; turn < 2 * sets.size(); ++turn) {
@@ -74,7 +74,7 @@ void check_sets(ContextCounter& counter, const CountedArrays& arrays) {
 
 }  // namespace
 
-TEST_CASE("Sets of counters count the same by one profiler and by one for each set") {
+TEST_CASE("Counter sets count the same with one profiler and with one for each set") {
     if (!ridge::test::has_gpu()) {
         WARN("skipped: no GPU");
         return;

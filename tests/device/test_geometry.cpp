@@ -1,5 +1,5 @@
-// What is launched on a real GPU is what the model's geometry says: grid, threads and shared bytes
-// of every bundled kernel, as the driver reports them of the recorded graph.
+// Launches on a real GPU match the model's geometry: grid, threads and shared bytes of every
+// bundled kernel, as the driver reports them for the recorded graph.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -14,7 +14,7 @@ using test::prepared;
 
 namespace {
 
-// Rows of `expand`: every kernel, whole tiles and ragged ones.
+// Rows for `expand`: every kernel, with whole and ragged tiles.
 constexpr std::array everywhere{
     "matmul dtype=fp32 batch={1,3} m={64,257,2048} n={64,130,1024} k={32,100} "
     "impl={naive,coalesced,tiled,register_tiled}",
@@ -60,7 +60,7 @@ void check_row(Device& device, const char* row) {
 
 }  // namespace
 
-TEST_CASE("Every bundled kernel is launched as the model's geometry says") {
+TEST_CASE("Every bundled kernel is launched with the model's geometry") {
     Device* device = device_or_skip();
     if (device == nullptr) return;
     for (const char* row : everywhere) check_row(*device, row);

@@ -1,5 +1,5 @@
-// The machine on a real GPU: results are right at odd and even shapes, times are plausible by every
-// method, refusals are values. No speed is asserted.
+// The measuring machine on a real GPU: results are right for odd and even shapes, times are
+// plausible with every method, refusals are values. No speed is asserted.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -13,7 +13,7 @@ using test::prepared;
 
 namespace {
 
-// Rows of `expand`, small enough to be checked as a whole or in a large part.
+// Rows for `expand`, small enough to be checked completely or in large part.
 constexpr std::array everywhere{
     "matmul dtype=fp32 m={1,64,100,257} n={64,132} k={32,100} impl={naive,coalesced,tiled,"
     "register_tiled}",
@@ -71,7 +71,8 @@ TEST_CASE("Every bundled kernel computes what the CPU computes") {
     for (const char* row : hopper_only) check_row(*device, row);
 }
 
-TEST_CASE("The three methods agree on a long kernel, and clocks are those of the device") {
+TEST_CASE(
+    "The three methods agree on a long kernel, and the clock stays within the device's range") {
     Device* device = device_or_skip();
     if (device == nullptr) return;
     const auto unit = prepared(
@@ -94,7 +95,7 @@ TEST_CASE("The three methods agree on a long kernel, and clocks are those of the
     CHECK(medians[2] == Approx(medians[0]).epsilon(0.05));
 }
 
-TEST_CASE("What the kernels do not cover is refused with a reason") {
+TEST_CASE("What the kernels do not support is refused with a reason") {
     Device* device = device_or_skip();
     if (device == nullptr) return;
     for (const char* text : {"matmul dtype=fp64 m=64 n=64 k=64 impl=naive",
@@ -131,7 +132,7 @@ TEST_CASE("Every microbenchmark gives its samples") {
                          .stride = benchmark == pointer_chase ? 128 : 4,
                          .count = 3});
         if (const auto* missing = std::get_if<Unavailable>(&outcome)) {
-            CHECK(benchmark == launch_kernel);  // needs activity records
+            CHECK(benchmark == launch_kernel);  // it needs activity records
             WARN(missing->reason);
             continue;
         }

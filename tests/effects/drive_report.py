@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
 """Opens the page of all effects in headless Chromium.
-
 Usage: drive_report.py RIDGE [FOLDER]
-
-`ridge effect all -o` writes the page; it is opened at 1280 and 480 pixels, in light and dark: every figure
-must be drawn, no script may fail, no section may be wider than the page. With FOLDER the screenshots of
-each section stay there. Prints "skipped: ..." where there is no browser; exits with 1 and what failed.
+`ridge effect all -o` writes the page. It is opened at 1280 and 480 pixels, in light and dark. Every figure
+must be drawn, no script may fail, and nothing may be wider than the page. With FOLDER, screenshots of the
+sections are kept there. Prints "skipped: ..." if there is no browser; exits with 1 and the list of failures otherwise.
 """
 import pathlib
 import subprocess

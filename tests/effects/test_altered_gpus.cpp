@@ -1,10 +1,11 @@
-// What stands on predictions keeps its word on descriptions that lack a field or hold a wrong one: steps
-// of models, serving, reports of traces, effects, device memory and fits.
+// Results that are built on predictions stay sound if a description lacks a field or holds a wrong
+// value: steps of models, serving, reports of traces, effects, device memory and fits.
 //
-// Each case is a GPU with one field dropped or multiplied, as in tests/model/test_incomplete_machines.cpp,
-// which has the predictions themselves. The outcome is finite numbers above their bounds, or an
-// InputError that names the field or what cannot be modelled. Every field meets every step, trace and
-// effect; which of its alterations meets which effect goes round.
+// Each case is a GPU with one field dropped or multiplied, as in
+// tests/model/test_incomplete_machines.cpp, which tests the predictions themselves. The outcome is
+// finite numbers above their bounds, or an InputError that names the field or what cannot be
+// modelled. Steps and traces meet every alteration of every field. Effects meet every field, and
+// the alterations take turns.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -36,10 +37,10 @@ namespace {
 using namespace ridge;
 
 constexpr std::array altered_gpus{"h200-sxm", "a100-pcie-40gb", "mi300x"};
-/// 0 drops the field.
+/// Factors of a field; 0 drops the field.
 constexpr std::array alterations{0.0, 1e-12, 1e-6, 1e-3, 1e3, 1e6, 1e12};
 
-/// Multiplies a value; false where it is no number or does not change.
+/// Multiplies a value. Returns false if it is not a number or does not change.
 bool multiply(hardware::Datum& datum, double by) {
     if (auto* const number = std::get_if<double>(&datum.value)) {
         *number *= by;
@@ -54,8 +55,8 @@ bool multiply(hardware::Datum& datum, double by) {
     return differs;
 }
 
-/// A description with one field dropped or multiplied while this lives; it is copied once and not for each
-/// alteration.
+/// Drops or multiplies one field of a description while the object lives. The description is
+/// changed in place, because a copy for each alteration would be slow.
 class Altered {
   public:
     Altered(hardware::Description& gpu, const std::string& field, double by)
@@ -80,8 +81,8 @@ class Altered {
     bool differs_ = true;
 };
 
-/// Calls `check(description, machine, field, turn)` for every altered GPU of which the model makes
-/// a machine.
+/// Calls `check(description, machine, catalogue, turn)` for every altered GPU of which the model
+/// can make a machine.
 template <class Check>
 void for_each_altered(Check&& check) {
     const hardware::Catalogue gpus = model::catalogue();
@@ -117,7 +118,7 @@ bool is_time(Time time) {
     return std::isfinite(time.base()) && time > Time{};
 }
 
-/// Whether no number of a text is one that nobody can read.
+/// Whether the text is free of "nan" and "inf".
 bool reads_well(const std::string& text) {
     std::string word;
     for (const char each : text + " ") {
@@ -142,14 +143,14 @@ std::vector<programs::ModelStep> steps() {
             programs::make_step(experts, decode)};
 }
 
-/// A time within its band and above its bound, or a reason why there is none.
+/// Whether the row has a time within its band and above its bound, or a reason why it has none.
 bool is_sound(const programs::OperatorRow& row) {
     if (!row.predicted) return !row.reason.empty();
     return std::isfinite(row.predicted->base()) && row.low <= *row.predicted &&
            *row.predicted <= row.high && row.lower_bound <= *row.predicted * (1.0 + 1e-9);
 }
 
-/// Names the points of a series that are no finite number from 0 on.
+/// Names the points of a series that are negative or not finite.
 std::string unsound_points(const effects::StudiedSeries& series) {
     std::string all;
     for (const effects::Value& value : series.values) {
@@ -224,11 +225,11 @@ TEST_CASE("reports of traces on altered GPUs are sound", "[altered]") {
     });
 }
 
-TEST_CASE("effects on altered GPUs are shown or say why not", "[altered]") {
+TEST_CASE("effects on altered GPUs are shown or refused with a reason", "[altered]") {
     const std::size_t count = effects::effects().size();
     for_each_altered([&](const hardware::Description& gpu, const model::Machine& machine,
                          const hardware::Catalogue& gpus, std::size_t turn) {
-        // Neighbouring turns are alterations of one field: together they meet every effect.
+        // Neighbouring turns are alterations of the same field; together they meet every effect.
         for (std::size_t i = turn % alterations.size(); i < count; i += alterations.size()) {
             const effects::Effect& effect = effects::effects()[i];
             CAPTURE(std::string(effect.name));

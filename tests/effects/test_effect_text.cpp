@@ -1,4 +1,4 @@
-// The places of an effect's text.
+// Places in the text of an effect, and how they are filled.
 #include "effects/text.h"
 
 #include "hardware/error.h"
@@ -49,7 +49,7 @@ TEST_CASE("places take values, ratios, names and facts", "[effects]") {
     CHECK_THROWS_AS(places.filled("{time@1", unfilled), ContractViolation);
 }
 
-TEST_CASE("directions and distances of ratios", "[effects]") {
+TEST_CASE("ratios have a direction and a distance", "[effects]") {
     CHECK(apart(2.0, 2.4) == Approx(0.2));
     CHECK(apart(2.4, 2.0) == Approx(0.2));
     CHECK(same_direction(2.0, 1.2));
@@ -67,7 +67,7 @@ TEST_CASE("a broken table of measured points names its line", "[effects]") {
     CHECK(good.find("copy y") == nullptr);
     CHECK_THROWS_AS(Measured::parse(head + "copy x\tsoon\t\t\t\n", "a.tsv"), InputError);
     CHECK_THROWS_AS(Measured::parse(head + "copy x\n", "a.tsv"), InputError);
-    // Memory alone is a measurement too.
+    // A row with memory alone is a measurement too.
     const Measured memory = Measured::parse(head + "memory of x\t\t\t\t\t\t4096\n", "a.tsv");
     REQUIRE(memory.find("memory of x") != nullptr);
     CHECK_FALSE(memory.find("memory of x")->time.has_value());

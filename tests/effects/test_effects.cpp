@@ -1,4 +1,4 @@
-// Every effect on every GPU; predicted beside measured; the command and the page.
+// Every effect on every GPU, predictions beside measurements, the command and the page.
 #include "effects/study.h"
 
 #include <filesystem>
@@ -36,14 +36,15 @@ struct Gpu {
     const hardware::Catalogue& catalogue;
 };
 
-/// Places that only a measurement fills, and what a GPU's description may lack.
+/// Whether only a measurement fills this place.
 bool is_measured_place(const std::string& place) {
     return place.find(":measured") != std::string::npos;
 }
 
 }  // namespace
 
-TEST_CASE("every effect is shown on every GPU of the catalogue, or says why not", "[effects]") {
+TEST_CASE("every effect is shown on every GPU of the catalogue or refused with a reason",
+          "[effects]") {
     const hardware::Catalogue catalogue = model::catalogue();
     for (const hardware::CatalogueEntry& entry : catalogue.entries()) {
         const Gpu gpu(catalogue, entry.name);
@@ -65,7 +66,7 @@ TEST_CASE("every effect is shown on every GPU of the catalogue, or says why not"
     }
 }
 
-TEST_CASE("on data-centre GPUs no sentence of the predictions is missing", "[effects]") {
+TEST_CASE("on data-centre GPUs every sentence about predictions is there", "[effects]") {
     const hardware::Catalogue catalogue = model::catalogue();
     for (const char* name : {"h200-sxm", "h100-sxm", "a100-sxm-80gb"}) {
         const Gpu gpu(catalogue, name);
@@ -75,7 +76,7 @@ TEST_CASE("on data-centre GPUs no sentence of the predictions is missing", "[eff
             CHECK(study.refused.empty());
             CHECK(study.predicted_ratio.has_value());
             for (const std::string& place : study.unfilled) {
-                // The A100 has no fp8.
+                // The A100 has no fp8, so its sentences are missing.
                 const bool fp8 = place.find("fp8") != std::string::npos;
                 CAPTURE(place);
                 CHECK((is_measured_place(place) || (fp8 && std::string(name) == "a100-sxm-80gb")));
@@ -84,7 +85,7 @@ TEST_CASE("on data-centre GPUs no sentence of the predictions is missing", "[eff
     }
 }
 
-TEST_CASE("a GPU without bf16 is asked and told about fp16", "[effects]") {
+TEST_CASE("a GPU without bf16 is asked about fp16, and its text speaks of fp16", "[effects]") {
     const hardware::Catalogue catalogue = model::catalogue();
     const Gpu gpu(catalogue, "v100-sxm");
     for (const char* name : {"roofline", "alignment", "matmul-mystery", "power", "mlp"}) {
@@ -102,8 +103,10 @@ TEST_CASE("a GPU without bf16 is asked and told about fp16", "[effects]") {
     }
 }
 
-TEST_CASE("predicted and measured agree in direction, and within a fifth or the text says why",
-          "[effects][accuracy]") {
+TEST_CASE(
+    "predictions and measurements agree in direction, and differ by a fifth at most or the text "
+    "says why",
+    "[effects][accuracy]") {
     const hardware::Catalogue catalogue = model::catalogue();
     for (const char* name : {"h200-sxm", "h100-sxm"}) {
         const Gpu gpu(catalogue, name);
@@ -125,7 +128,7 @@ TEST_CASE("predicted and measured agree in direction, and within a fifth or the 
     }
 }
 
-TEST_CASE("charts of a measured GPU hold hollow and filled marks", "[effects]") {
+TEST_CASE("charts of a measured GPU have hollow and filled marks", "[effects]") {
     const hardware::Catalogue catalogue = model::catalogue();
     const Gpu gpu(catalogue, "h200-sxm");
     const Study study =
@@ -156,7 +159,7 @@ TEST_CASE("kernels are listed by name beside the model's tiles", "[effects]") {
     const plot::Sections page = page_of({&study, 1}, gpu.subject());
     REQUIRE(page.sections.front().tables.size() == 1);
     CHECK(page.sections.front().tables.front().rows.size() == study.kernels.size());
-    // Elsewhere nothing was seen, and the rows say what the model takes.
+    // On another GPU nothing was measured, and the rows show the model's choice.
     const Gpu other(catalogue, "a100-sxm-80gb");
     for (const effects::KernelRow& row :
          evaluate(effects::find_effect("mlp"), other.subject(), {}).kernels) {
@@ -165,7 +168,8 @@ TEST_CASE("kernels are listed by name beside the model's tiles", "[effects]") {
     }
 }
 
-TEST_CASE("questions of the effects have each text once and are read back", "[effects]") {
+TEST_CASE("the questions of an effect have distinct texts and name their implementation",
+          "[effects]") {
     const hardware::Catalogue catalogue = model::catalogue();
     const Gpu gpu(catalogue, "h100-sxm");
     for (const effects::Effect& effect : effects::effects()) {
@@ -177,20 +181,20 @@ TEST_CASE("questions of the effects have each text once and are read back", "[ef
     }
 }
 
-TEST_CASE("branches taken at random", "[effects][model]") {
+TEST_CASE("the chance and time of branches taken at random", "[effects][model]") {
     CHECK(model::both_branches(0.0) == Approx(0.0).margin(1e-12));
     CHECK(model::both_branches(1.0) == Approx(0.0).margin(1e-12));
     CHECK(model::both_branches(0.5, 1) == Approx(0.0).margin(1e-12));
     CHECK(model::both_branches(0.5, 2) == Approx(0.5));
     CHECK(model::both_branches(0.05) == Approx(1.0 - std::pow(0.95, 32)));
-    // A uniform warp takes one branch, a mixed one both in turn.
+    // A uniform warp takes one branch; a mixed warp takes both, one after the other.
     CHECK(model::branch_time(0.0, 100.0, 7.0) == Approx(7.0));
     CHECK(model::branch_time(1.0, 100.0, 7.0) == Approx(100.0));
     CHECK(model::branch_time(0.5, 100.0, 7.0) == Approx(107.0).epsilon(1e-6));
     CHECK(model::branch_time(0.05, 100.0, 100.0) == Approx(180.6).epsilon(1e-3));
 }
 
-TEST_CASE("a softmax in one walk is the softmax", "[effects][model]") {
+TEST_CASE("the softmax in one pass is the softmax", "[effects][model]") {
     model::OnlineSoftmax all;
     for (const double x : {2.0, 5.0, 1.0, 7.0}) all = with_value(all, x);
     CHECK(all.maximum == 7.0);
@@ -203,7 +207,7 @@ TEST_CASE("a softmax in one walk is the softmax", "[effects][model]") {
     CHECK(merged({}, all).sum == Approx(all.sum));
 }
 
-TEST_CASE("ridge effect: list, one, tables, wrong names", "[effects]") {
+TEST_CASE("ridge effect lists effects, shows one, prints tables and corrects names", "[effects]") {
     const auto list = test::run({"effect", "list"});
     CHECK(list.code == 0);
     for (const effects::Effect& effect : effects::effects()) {
@@ -262,7 +266,8 @@ TEST_CASE("the page of all effects holds every figure and works offline", "[effe
     }
 }
 
-TEST_CASE("the page opens with the words, for this GPU, and closes with all ratios", "[effects]") {
+TEST_CASE("the page opens with the vocabulary for this GPU and closes with all ratios",
+          "[effects]") {
     const hardware::Catalogue catalogue = model::catalogue();
     const Gpu gpu(catalogue, "h100-sxm");
     const std::vector<std::string> words = effects::opening_of(gpu.subject()).paragraphs;
@@ -270,7 +275,7 @@ TEST_CASE("the page opens with the words, for this GPU, and closes with all rati
     CHECK(words[0].find("has 132.") != std::string::npos);
     CHECK(words[1].find("up to 64 warps") != std::string::npos);
     CHECK(words[3].find("989 TFLOP/s in bf16") != std::string::npos);
-    // A TPU has neither warps nor tensor cores; sentences about them are left out.
+    // A TPU has neither warps nor tensor cores, so sentences about them are left out.
     const Gpu tpu(catalogue, "tpu-v4");
     for (const std::string& paragraph : effects::opening_of(tpu.subject()).paragraphs) {
         CHECK(paragraph.find("warps and in every clock") == std::string::npos);
@@ -292,7 +297,7 @@ TEST_CASE("the page opens with the words, for this GPU, and closes with all rati
     CHECK(rows[1][3] == "-");
 }
 
-TEST_CASE("nothing is asked that no run can answer", "[effects]") {
+TEST_CASE("an effect asks nothing that no run can answer", "[effects]") {
     const hardware::Catalogue catalogue = model::catalogue();
     const Gpu gpu(catalogue, "h200-sxm");
     std::size_t asked = 0;

@@ -1,5 +1,5 @@
-// Appends records of one file to another and says after each that it is kept: what the test of broken
-// disks (check_faults.py) runs under failing system calls.
+// Appends records of one file to another and prints the number of each as soon as it is kept. The
+// test of broken disks (check_faults.py) runs it under failing system calls.
 //
 //   append_records FILE SOURCE FIRST COUNT
 #include <cstdlib>

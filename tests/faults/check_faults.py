@@ -1,17 +1,15 @@
 #!/usr/bin/env python3
-"""What ridge promises when disks are broken or full and when it is killed, tried call by call.
-
+"""Checks what ridge promises on broken or full disks and when it is killed, one system call at a time.
 Usage: check_faults.py RIDGE APPEND_RECORDS LIBRARY RECORDS TRACES. LIBRARY (failing_calls.cpp) makes the n-th
-write, fsync, ftruncate, rename or read of a file fail with EIO or ENOSPC, or kills the program in the
-middle of it; n goes up until a run ends without a fault. What must hold:
-
-records   every record that was said to be kept is read back whole; at most one line is cut, and the next
-          run cuts it off and goes on.
-charts    the file of that name is the old chart or the new one, never a part; nothing is left beside it
-          but by a kill.
-output    what does not fit is an error with exit code 2; what was written is the beginning of the answer.
-input     a file that cannot be read to its end is an error with exit code 2 that names it; a trace is
-          shown up to there, and said to be damaged.
+write, fsync, ftruncate, rename or read of a file fail with EIO or ENOSPC, or kills the program in the middle
+of the call. n grows until a run ends without a fault. What must hold:
+records   every record that was reported as kept reads back whole; at most one line is cut, and the next
+          run removes it and continues.
+charts    the file is the old chart or the new one, never a part; no other file is left beside it, except
+          after a kill.
+output    an answer that does not fit is an error with exit code 2; what was written is its beginning.
+input     a file that cannot be read to its end is an error with exit code 2 that names the file; a trace is
+          shown as far as it was read and reported as damaged.
 """
 import os
 import pathlib
@@ -36,7 +34,7 @@ def check(holds, what):
 
 
 class Faults:
-    """Runs a program with one fault after the other."""
+    """Runs a program with one fault after another."""
 
     def __init__(self, library, folder):
         self.library = library
@@ -55,7 +53,7 @@ class Faults:
         return result
 
     def each(self, calls, effects=EFFECTS):
-        """(fault text, effect) of every call, until the caller says that none happened."""
+        """Yields a Step for each call until the caller marks it as done, because no fault happened."""
         for call in calls:
             for effect in effects:
                 for number in range(1, MOST_CALLS):
@@ -103,7 +101,7 @@ def check_records(faults, folder, append, records):
 
 
 def measured_table(folder, rows=16):
-    """A table of measured times with enough rows for a fit."""
+    """Writes a table of measured times with enough rows for a fit."""
     file = folder / "measured.csv"
     file.write_text("op,m,n,k,measured_us\n" + "".join(
         f"matmul,{256 * i},{256 * i},1024,{6 + 0.2 * i * i:.1f}\n" for i in range(1, rows + 1)), encoding="utf-8")
@@ -111,7 +109,7 @@ def measured_table(folder, rows=16):
 
 
 def undated(text):
-    """Without the moment of a fit, which an overlay states."""
+    """The text without the date of a fit, which an overlay states."""
     return re.sub(rb"\d{4}-\d\d-\d\dT[\d:]+Z", b"", text)
 
 
@@ -211,7 +209,7 @@ def check_input(faults, folder, ridge, records, traces):
                           ([ridge, "model", own_model, *small], own_model),
                           ([ridge, "model", program, "--gpu", "h100-sxm"], program),
                           ([ridge, "predict", "copy", "--elements", "4", "--gpu-file", gpu], gpu)):
-        # A fit of so few rows need not converge, which is said once the table was read.
+        # A fit of so few rows need not converge; that is reported only after the table was read.
         whole = subprocess.run([str(word) for word in command], check=False, capture_output=True)
         check(path == with_gpu or whole.returncode == 0, f"{path.name}: fails: {whole.stderr[:200]}")
         for step in faults.each(("read",), ("EIO",)):
@@ -225,7 +223,7 @@ def check_input(faults, folder, ridge, records, traces):
 
 
 def check_traces(faults, ridge, traces):
-    """A trace that cannot be read to its end is shown up to there and named as damaged, or refused by name."""
+    """Checks that a trace that cannot be read to its end is shown in part and named as damaged, or refused by name."""
     for name in ("trace_llama_prefill.json.gz", "kernels_h200.ridge", "ncu_torch.csv", "nsys_report.sqlite"):
         path = next(folder / name for folder in (traces, traces.parent / "data") if (folder / name).exists())
         whole = subprocess.run([ridge, "trace", path], check=True, capture_output=True).stdout
@@ -237,7 +235,7 @@ def check_traces(faults, ridge, traces):
                 continue
             said = result.stdout + result.stderr
             check(result.returncode in (0, 2), f"{name} {step.fault}: exit code {result.returncode}")
-            # A look at the first bytes that fails costs nothing: the file is read for itself.
+            # If only the look at the first bytes fails, nothing is lost: the file is then read in full.
             told = result.returncode == 2 or b"damaged" in said or result.stdout == whole
             check(told, f"{name} {step.fault}: nothing is said")
             check(name.encode() in said, f"{name} {step.fault}: the file is not named")

@@ -1,12 +1,12 @@
-// A library for LD_PRELOAD under which chosen system calls fail as they do on broken or full disks.
+// A library for LD_PRELOAD that makes chosen system calls fail as they do on broken or full disks.
 //
 //   RIDGE_FAULT=write:ENOSPC:3 RIDGE_FAULT_PATH=/tmp/x LD_PRELOAD=libfailing_calls.so program ...
 //
-// The third `write` (or `writev`) to a file whose path contains RIDGE_FAULT_PATH writes half
-// of its bytes, and every one from there on fails with ENOSPC; with EIO it fails at once. With KILL
-// the program dies by SIGKILL in the middle of the call. The calls are write, read (or pread64), fsync,
-// ftruncate and rename; each is counted by itself. RIDGE_FAULT_LOG names a file that gets one letter per
-// fault, so that a driver sees when a run came to an end without one.
+// With ENOSPC the third `write` (or `writev`) to a file whose path contains RIDGE_FAULT_PATH writes
+// half of its bytes, and all later ones fail. With EIO the third one fails too. With KILL the
+// program dies by SIGKILL in the middle of the third call. The calls are write, read (or pread64),
+// fsync, ftruncate and rename; each kind is counted separately. RIDGE_FAULT_LOG names a file that
+// gets one letter per fault, so that the caller sees whether a run ended without a fault.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/uio.h>
@@ -87,10 +87,10 @@ void log_fault() {
     ::close(log);
 }
 
-/// What happens to this call.
+/// The outcome of this call.
 struct Fate {
     Effect effect = Effect::none;
-    bool first = false;  ///< of the calls that fail
+    bool first = false;  ///< whether it is the first call that fails
 };
 
 Fate fate_of(std::string_view call) {
@@ -110,7 +110,7 @@ int fail(const Fate& fate) {
     return -1;
 }
 
-/// The write as it happens: whole, half, or not at all.
+/// Carries out the write: whole, half, or not at all.
 template <class Write>
 ssize_t write_some(int descriptor, const void* bytes, std::size_t size, Write&& write) {
     if (!is_watched(descriptor)) return write(bytes, size);

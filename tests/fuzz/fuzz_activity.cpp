@@ -1,5 +1,5 @@
-// libFuzzer: any records behind the first bytes of an activity file are a trace with damage or without;
-// the timeline of what was read is in order, and a range can be cut out of it.
+// libFuzzer: any records after the first bytes of an activity file give a trace, damaged or not, or
+// an InputError. A timeline can be made of the trace, and a range can be cut out of it.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,8 +1,8 @@
-// libFuzzer: any words on the command line give an exit code that ridge documents and text without
-// control characters; never a crash, a hang or an internal error.
+// libFuzzer: any words on the command line give an exit code that ridge documents and error text
+// without control characters; never a crash, a hang or an internal error.
 //
-// Input is one word a line; lines behind an empty one are standard input. What would write files or
-// measure is left out, and the output takes 64 KiB, as a full disk does.
+// The input is one word per line; the lines after an empty one are standard input. Words that would
+// write files or measure are skipped. The output takes 64 KiB and then fails, like a full disk.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -56,13 +56,13 @@ Words words_of(std::string_view text) {
     return words;
 }
 
-/// Files are neither written nor read but below /dev/null, and nothing runs long by design.
+/// Whether the words neither read nor write files and cannot run long by design.
 bool may_run(const Words& words) {
     for (const std::string& word : words.arguments) {
         for (const char* part : {"-o", "--o", "measure", "calibrate", "fit", "--jobs", "/", ".."}) {
             if (word.find(part) != std::string::npos) return false;
         }
-        // A range is a product of points: six digits in all keep a run short.
+        // A range is a product of points, so at most six digits keep a run short.
         std::size_t digits = 0;
         for (const char c : word) digits += c >= '0' && c <= '9' ? 1U : 0U;
         if (word.find(':') != std::string::npos && digits > 6) return false;

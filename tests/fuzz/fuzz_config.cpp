@@ -1,4 +1,5 @@
-// libFuzzer: any bytes are a config or an error, never a crash; a config that is read has weights.
+// libFuzzer: any bytes give a model config or an error, never a crash. A config that is read has
+// weights.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Any bytes are either a description or a list of problems: never a crash, a hang or an exception. What the
-// plain reader takes is TOML, and the library reads the same in it.
+// libFuzzer: any bytes give a description or a list of problems; never a crash, a hang or an
+// exception. What the plain reader accepts is TOML, and the TOML library reads the same from it.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// libFuzzer: any text either parses or is an InputError, and the canonical text of what parses is a
-// fixed point with the same counts.
+// libFuzzer: any text is parsed or gives an InputError. The canonical text of a parsed expression
+// parses to itself, with the same counts.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     try {
         const Expression expression = parse_expression(text);
-        // A folded constant may print longer than its source, so long texts may outgrow the limit.
+        // A folded constant may print longer than its source, so a long text may exceed the limit.
         if (size > longest_expression / 8) return 0;
         const std::string canonical = to_string(expression);
         const Expression again = parse_expression(canonical);

@@ -1,8 +1,9 @@
-// libFuzzer: a SQLite file with any bytes, or a sound one with any values in the tables of Nsight
-// Systems, is a trace with damage or an InputError; the timeline of what was read is in order.
+// libFuzzer: a SQLite file of any bytes, or a valid one with any values in the tables of Nsight
+// Systems, gives a trace, damaged or not, or an InputError. A timeline can be made of the trace.
 //
-// Input that begins as a SQLite file is one. Other input is made into one by SQLite itself, which is
-// loaded as the reader loads it: the first byte leaves tables out, then come values, row by row.
+// Input that begins as a SQLite file is used as it is. SQLite itself, loaded as the reader loads
+// it, makes a file of other input: the first byte says which tables are left out, the rest are
+// values, row by row.
 #include <dlfcn.h>
 
 #include <array>
@@ -43,7 +44,7 @@ constexpr std::array tables{
     Table{"CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
           "start, end, deviceId, streamId, correlationId, globalPid", 6}};
 
-/// Takes the input apart; zeros behind its end.
+/// Takes the input apart. After its end come zeros.
 class Values {
   public:
     explicit Values(std::string_view bytes) : rest_(bytes) {}
@@ -66,7 +67,7 @@ class Values {
     std::string_view rest_;
 };
 
-/// The functions that write a database, from the library that the reader loads.
+/// Functions that write a database, from the library that the reader loads.
 struct Writer {
     int (*open)(const char*, void**) = nullptr;
     int (*close)(void*) = nullptr;
@@ -124,7 +125,7 @@ void bind(void* statement, int place, Values& values) {
     if (kind == blob) writer().bind_blob(statement, place, bytes.data(), size, copied);
 }
 
-/// A table of what the values name, filled with one to four rows of them.
+/// Makes a table and fills it with one to four rows of the values.
 void fill(void* database, const Table& table, Values& values) {
     const std::string name = table.name;
     writer().exec(database, ("CREATE TABLE " + name + "(" + table.columns + ")").c_str(), nullptr,

@@ -1,6 +1,6 @@
-// libFuzzer: any bytes are records and damage, never a crash; what is read survives a round trip. Records are lines of
-// JSON, so its parser is fuzzed here too: any bytes are a JSON value or nothing, and a value's text
-// reads back as the same text.
+// libFuzzer: any bytes give records and damage, never a crash, and what is read survives a round
+// trip. Records are lines of JSON, so this fuzzes the JSON parser too: any bytes give a JSON value
+// or nothing, and a value's text reads back as the same text.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

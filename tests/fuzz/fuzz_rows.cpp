@@ -1,7 +1,7 @@
-// libFuzzer: any bytes given to `--from` either predict row by row, or are an InputError about the
-// file as a whole; the count of written rows is that of the rows read.
+// libFuzzer: any bytes given to `--from` are predicted row by row or give an InputError about the
+// whole file. As CSV, at least one line is written for each row that was read, and the header.
 //
-// The first byte picks the format and whether op and GPU have defaults; the rest is the CSV.
+// The first byte chooses the format and whether op and GPU have defaults; the rest is the CSV.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +24,7 @@ void require(bool holds) {
     if (!holds) std::abort();
 }
 
-constexpr std::size_t longest_input = 4096;  // keeps the work of one run bounded
+constexpr std::size_t longest_input = 4096;  // bounds the work of one run
 
 }  // namespace
 

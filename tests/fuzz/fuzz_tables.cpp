@@ -1,5 +1,5 @@
-// libFuzzer: any bytes are a table of measured times for `validate` and the charts, and one for
-// `ridge fit`, or an InputError; what one of them reads, the other reads with the same times.
+// libFuzzer: any bytes give a table of measured times, for `validate` and the charts and for `ridge
+// fit`, or an InputError. Both readers read the same times.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// libFuzzer: any bytes, compressed or not, are a profiler's trace with damage or an InputError,
-// whichever of the three formats they begin as; the timeline of what was read is in order.
+// libFuzzer: any bytes, compressed or not, give a profiler's trace, damaged or not, or an
+// InputError, in whichever of the three formats they begin. A timeline can be made of the trace.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// The bytes of a fuzzer as a file in memory, for readers that take a path.
+// The bytes of a fuzzer as an in-memory file, for readers that take a path.
 #pragma once
 
 #include <sys/mman.h>

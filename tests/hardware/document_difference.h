@@ -1,4 +1,4 @@
-// Compares two trees of a TOML document: kinds, keys, values to the last bit, places.
+// Compares two trees of a TOML document: kinds, keys, values to the last bit, and places.
 //
 //   CHECK(difference(plain, document.root) == "");
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace ridge::hardware {
 
-/// Where the first difference is; empty where there is none.
+/// Where the first difference is; empty if there is none.
 inline std::string difference(const Node& a, const Node& b) {
     const bool same_value =
         a.kind == b.kind && a.text == b.text && a.integer == b.integer && a.boolean == b.boolean &&

@@ -1,4 +1,4 @@
-// Every case but 0 is a mistake with units that the compiler must refuse.
+// Every case except 0 is a mistake with units that the compiler must refuse.
 #include "hardware/quantity.h"
 
 using namespace ridge;

@@ -15,7 +15,7 @@ using namespace ridge::hardware;
 
 namespace {
 
-/// A folder of its own that goes when the test ends.
+/// A folder of the test, removed when the object is destroyed.
 class TemporaryFolder {
   public:
     TemporaryFolder() {
@@ -66,7 +66,7 @@ TEST_CASE("every description loads and its redundant figures agree") {
     }
 }
 
-TEST_CASE("every embedded file bears its own name and a known kind") {
+TEST_CASE("every embedded file has its own name and the kind of its folder") {
     for (const EmbeddedFile& file : embedded_files()) {
         CAPTURE(file.path);
         const Loaded loaded = load_text(file.text, std::string(file.path), device_schema());
@@ -79,7 +79,7 @@ TEST_CASE("every embedded file bears its own name and a known kind") {
     }
 }
 
-TEST_CASE("ridge points of the data sheets") {
+TEST_CASE("ridge points follow from the data sheets") {
     const Catalogue catalogue = Catalogue::embedded(device_schema());
     const auto bf16 = [&](const char* name) {
         return ridge_point(catalogue.at(name, View::datasheet), "bf16");
@@ -107,7 +107,7 @@ TEST_CASE("figures that are easy to get wrong") {
     CHECK(catalogue.at("v100-sxm-32gb").quantity<Bytes>("dram.capacity") == 32.0 * units::GiB);
 }
 
-TEST_CASE("what the driver calls a card finds it") {
+TEST_CASE("the driver's name of a card finds it") {
     const Catalogue catalogue = Catalogue::embedded(device_schema());
     const std::vector<std::pair<std::string, std::string>> cases{
         {"NVIDIA H100 80GB HBM3", "h100-sxm"},
@@ -147,7 +147,7 @@ TEST_CASE("what the driver calls a card finds it") {
     }
 }
 
-TEST_CASE("parts of names find nothing") {
+TEST_CASE("parts of names find no card") {
     const Catalogue catalogue = Catalogue::embedded(device_schema());
     for (const std::string name :
          {"NVIDIA L40", "NVIDIA A10G", "NVIDIA A40", "NVIDIA RTX A4000",
@@ -169,7 +169,7 @@ TEST_CASE("no two devices share a name") {
     }
 }
 
-TEST_CASE("an unknown name suggests near ones") {
+TEST_CASE("an unknown name gets suggestions") {
     const Catalogue catalogue = Catalogue::embedded(device_schema());
     CHECK_THROWS_WITH(catalogue.at("h100-smx"),
                       contains_text("unknown GPU \"h100-smx\"") && contains_text("h100-sxm"));
@@ -180,7 +180,7 @@ TEST_CASE("an unknown name suggests near ones") {
     CHECK_THROWS_WITH(catalogue.at("quantum"), contains_text("`ridge gpus`"));
 }
 
-TEST_CASE("an overlay adds to a device, and the data sheet stays to be seen") {
+TEST_CASE("an overlay adds to a device, and the data sheet remains available") {
     Catalogue catalogue = Catalogue::embedded(device_schema());
     CHECK(catalogue.add_text(overlay_text, "mine.toml") == "h100-sxm");
     const Description& calibrated = catalogue.at("h100-sxm");
@@ -192,7 +192,7 @@ TEST_CASE("an overlay adds to a device, and the data sheet stays to be seen") {
     CHECK(&catalogue.at("NVIDIA H100 80GB HBM3") == &calibrated);
 }
 
-TEST_CASE("a user's file takes the place of the built-in one") {
+TEST_CASE("a user's file replaces the built-in one") {
     const TemporaryFolder folder;
     std::string text;
     for (const EmbeddedFile& file : embedded_files()) {
@@ -216,7 +216,7 @@ TEST_CASE("a user's file takes the place of the built-in one") {
     CHECK(users.entries().size() == catalogue.entries().size());
 }
 
-TEST_CASE("a broken file of the user's folder is left out and named") {
+TEST_CASE("a broken file in the user's folder is left out and named") {
     const TemporaryFolder folder;
     REQUIRE_FALSE(folder.write("ridge/gpus/broken.toml", "name = [\n").empty());
     REQUIRE_FALSE(folder.write("ridge/gpus/over.toml", overlay_text).empty());
@@ -254,7 +254,7 @@ TEST_CASE("a device takes the corrections of the relative that it names") {
                contains_text("only a device can use the corrections of another"));
 }
 
-TEST_CASE("an architecture inherits from another, and a chain that does not end is refused") {
+TEST_CASE("an architecture inherits from another, and an endless chain is refused") {
     const auto architecture = [](const std::string& name, const std::string& parent) {
         return "schema = 1\nkind = \"architecture\"\nname = \"" + name + "\"\n" +
                (parent.empty() ? "" : "inherits = \"" + parent + "\"\n") +
@@ -355,7 +355,7 @@ TEST_CASE("line ends of any system are taken") {
     }
 }
 
-TEST_CASE("what is wrong with a file is an error of that file") {
+TEST_CASE("an error names the file that it is in") {
     const TemporaryFolder folder;
     Catalogue catalogue = Catalogue::embedded(device_schema());
     const std::string path = folder.write("bad.toml", "schema = 1\nname = \"b\n");
@@ -368,7 +368,7 @@ TEST_CASE("what is wrong with a file is an error of that file") {
     }
 }
 
-TEST_CASE("checking a file reports everything with its place") {
+TEST_CASE("checking a file reports every problem with its place") {
     const TemporaryFolder folder;
     const std::string path = folder.write("bad.toml",
                                           "schema = 1\nname = \"bad\"\ntitle = \"B\"\n"
@@ -392,7 +392,7 @@ TEST_CASE("checking a file reports everything with its place") {
     }
 }
 
-TEST_CASE("texts of the embedded files are shared with descriptions, not copied") {
+TEST_CASE("descriptions share the texts of the embedded files") {
     const Description copy = Catalogue::embedded(device_schema()).at("h200-sxm");
     const std::string_view text = copy.find("dram.bandwidth")->text.view();
     CHECK(std::any_of(embedded_files().begin(), embedded_files().end(), [&](const auto& file) {

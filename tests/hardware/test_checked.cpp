@@ -40,7 +40,7 @@ TEST_CASE("ceil_divide rounds up") {
     }
 }
 
-TEST_CASE("an input error says where, what and how to go on") {
+TEST_CASE("an input error says where it is, what it is and how to correct it") {
     const InputError error("no such unit", {.file = "a.toml", .line = 3, .column = 7}, "use GB/s");
     CHECK(std::string(error.what()) == "a.toml:3:7: no such unit (use GB/s)");
     CHECK(error.message() == "no such unit");

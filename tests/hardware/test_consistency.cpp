@@ -43,7 +43,7 @@ TEST_CASE("a tensor peak follows from multiprocessors, rate and tensor clock") {
                 "multiprocessors x 1000 FLOP/clk x 1000 MHz = 100 TFLOP/s; the tolerance is 3 %"});
 }
 
-TEST_CASE("a stated tolerance replaces the usual one") {
+TEST_CASE("a stated tolerance replaces the default one") {
     const std::string wide =
         "[[tolerance]]\ncheck = \"peak.tensor.bf16\"\npercent = 5\nreason = \"r\"\n";
     CHECK(disagreements(peak("104")).size() == 1);
@@ -90,7 +90,7 @@ TEST_CASE("links, lanes and slices add up") {
               .size() == 1);
 }
 
-TEST_CASE("limits fit into each other") {
+TEST_CASE("limits are consistent with each other") {
     CHECK(disagreements("[limits]\nwarps_per_sm = { value = 64, source = \"S\" }\n"
                         "warp_size = { value = 32, source = \"S\" }\n"
                         "threads_per_sm = { value = 1024, source = \"S\" }\n")

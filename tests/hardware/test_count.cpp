@@ -1,4 +1,4 @@
-// Counts and sizes as people write them: exact values, and what is refused.
+// Counts and sizes as people write them: exact values, and texts that are refused.
 #include "hardware/count.h"
 
 #include <limits>
@@ -52,14 +52,14 @@ TEST_CASE("sizes may name bytes, counts may not") {
     CHECK_FALSE(read_count("8MB"));
 }
 
-TEST_CASE("a decimal prefix alone is told apart, since many mean the binary one") {
+TEST_CASE("a decimal prefix alone is reported, because many people mean the binary one") {
     for (const char* text : {"128k", "1.5M", "80G", "1T"}) CHECK(read_count(text)->decimal);
     for (const char* text : {"128Ki", "1e5", "4096", "4_096"})
         CHECK_FALSE(read_count(text)->decimal);
     CHECK_FALSE(read_count("80GB", CountUnit::bytes)->decimal);
 }
 
-TEST_CASE("what is no whole number of this range is refused with an example") {
+TEST_CASE("what is not a whole number in range is refused with an example") {
     for (const std::string text :
          {"-1",   "1.5",   "",     "four",  "_1", "1_", "1__0", "1.",    ".5",      "1e",
           "1e-1", "1.5k5", "0x10", "1e999", "k",  "Ki", "1 2",  "1,000", "1.0001k", "+4"}) {

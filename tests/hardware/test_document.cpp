@@ -1,5 +1,6 @@
-// Documents: strings that are put aside while TOML is read come back whole, and places stay.
-// What the plain reader takes it reads as the TOML library does, and takes nothing that breaks a rule.
+// Documents: long strings, which are set aside while TOML is read, come back whole, and places stay
+// right. The plain reader reads what it accepts as the TOML library does, and accepts nothing that
+// breaks a rule.
 #include "hardware/document.h"
 
 #include <deque>
@@ -17,7 +18,7 @@ namespace {
 
 const std::string large(20000, '7');
 
-/// Of a text that is kept: nodes point into it.
+/// Parses a text and keeps it, because nodes point into it.
 Document document_of(const std::string& text) {
     static std::deque<std::string> texts;
     return parse_document(texts.emplace_back(text), "toy.toml");
@@ -29,7 +30,7 @@ std::string place_of(const Location& location) {
 
 }  // namespace
 
-TEST_CASE("long strings are read whole, and what stands behind them keeps its place") {
+TEST_CASE("long strings are read whole, and what follows keeps its place") {
     const Document document =
         document_of("[a]\nx = { value = \"" + large + "\", note = \"n\", more = \"" + large +
                     "8\", last = 3 }\n"
@@ -47,9 +48,9 @@ TEST_CASE("long strings are read whole, and what stands behind them keeps its pl
     CHECK(place_of(document.root.child("a")->child("y")->location()) == "toy.toml:3:5");
 }
 
-TEST_CASE("strings that only look like long plain ones are read by TOML's rules") {
+TEST_CASE("strings that only look like long plain ones follow TOML's rules") {
     const std::string quoted = '"' + large + '"';
-    // A key, an escape, a comment, literal and multi-line strings, letters beyond ASCII.
+    // A key, an escape, a comment, a literal string, a multi-line string, non-ASCII letters.
     CHECK(document_of(quoted + " = 1\n").root.child(large)->integer == 1);
     CHECK(document_of("x = \"" + large + "\\n\"\n").root.child("x")->text == large + '\n');
     CHECK(document_of("x = 1 # y = " + quoted + "\n").root.child("x")->integer == 1);
@@ -62,7 +63,7 @@ TEST_CASE("strings that only look like long plain ones are read by TOML's rules"
     CHECK(document_of("x = \"\"\n").root.child("x")->text.empty());
 }
 
-TEST_CASE("what is wrong behind a long string is reported at its place") {
+TEST_CASE("an error after a long string is reported at its place") {
     const Document document = document_of("x = { a = \"" + large + "\", b = }\n");
     REQUIRE(document.problem);
     CHECK(document.problem->location.line == 1);
@@ -74,7 +75,7 @@ TEST_CASE("what is wrong behind a long string is reported at its place") {
     CHECK(deep.problem->location.column > 20000);
 }
 
-TEST_CASE("every description of the catalogue is plain and read as the TOML library reads it") {
+TEST_CASE("every description of the catalogue is plain and reads as in the TOML library") {
     for (const EmbeddedFile& file : embedded_files()) {
         const std::string path(file.path);
         const auto plain = read_plain_toml(file.text, path);
@@ -86,7 +87,7 @@ TEST_CASE("every description of the catalogue is plain and read as the TOML libr
     }
 }
 
-TEST_CASE("what is plain is read as the TOML library reads it") {
+TEST_CASE("plain text reads as in the TOML library") {
     for (const char* const text :
          {"", "\n\n", "# only this", "a = 1", "\ta\t=\t-7 # b\n", "a = -0\n",
           "a = -0.0\nb = 1e3\nc = -2.5E-03\n", "a = 9223372036854775807\nb = 0.1\nc = 1e-320\n",
@@ -104,7 +105,7 @@ TEST_CASE("what is plain is read as the TOML library reads it") {
     }
 }
 
-TEST_CASE("what breaks a rule of TOML or is beyond the plain part is left to the library") {
+TEST_CASE("text that breaks TOML's rules or is not plain is left to the library") {
     const std::string deep(33, '[');
     const std::string shut(33, ']');
     for (const std::string& text : {std::string("a = 1\na = 2\n"),

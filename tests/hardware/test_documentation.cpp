@@ -1,4 +1,4 @@
-// The examples of docs/gpu-files.md load; its list of fields is tested beside the model.
+// The example in docs/gpu-files.md loads. Its list of fields is tested in tests/model.
 #include "hardware/catalogue.h"
 #include "hardware/document.h"
 #include "tests/catch.h"
@@ -6,7 +6,7 @@
 using namespace ridge;
 using namespace ridge::hardware;
 
-TEST_CASE("the example of a file works as it stands") {
+TEST_CASE("the example of a GPU file loads as it is") {
     const std::string page = read_text_file(RIDGE_DOCS "/gpu-files.md");
     const std::size_t begin = page.find("```toml\n") + 8;
     const std::string example = page.substr(begin, page.find("```", begin) - begin);

@@ -1,4 +1,4 @@
-// JSON values: built, written and read; nlohmann-json judges the text.
+// JSON values are built, written and read; nlohmann-json checks the text.
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -32,7 +32,7 @@ TEST_CASE("a value is written as nlohmann-json writes it") {
           R"("none":{},"nested":{"deep":[1e+300]}})");
 }
 
-TEST_CASE("any number reads back exactly, and what is not finite is null") {
+TEST_CASE("any number reads back exactly, and a number that is not finite is null") {
     std::mt19937_64 random(11);
     for (int i = 0; i < 20'000; ++i) {
         const auto value = std::bit_cast<double>(random());
@@ -46,7 +46,7 @@ TEST_CASE("any number reads back exactly, and what is not finite is null") {
     CHECK(Json(-0.0).text() == "-0.0");
 }
 
-TEST_CASE("any bytes become a text that is JSON") {
+TEST_CASE("any bytes become valid JSON text") {
     CHECK(Json("a \"quoted\" \\ back\nline \x01 caf\xc3\xa9").text() ==
           "\"a \\\"quoted\\\" \\\\ back\\nline \\u0001 caf\xc3\xa9\"");
     CHECK(Json("broken \xff byte").text() == "\"broken \xef\xbf\xbd byte\"");
@@ -60,7 +60,7 @@ TEST_CASE("any bytes become a text that is JSON") {
     }
 }
 
-TEST_CASE("what was written is read, and says what it is") {
+TEST_CASE("written text reads back, and values tell their types") {
     const std::string text = R"({"a":[1,-2,2.5,"x",null,true],"b":{"c":18446744073709551615}})";
     const std::optional<Json> json = Json::parse(text);
     REQUIRE(json);
@@ -83,7 +83,7 @@ TEST_CASE("what was written is read, and says what it is") {
     CHECK(Json::parse(R"({"a":1,"a":2})")->text() == R"({"a":2})");
 }
 
-TEST_CASE("what is not one JSON value is not read") {
+TEST_CASE("text that is not one JSON value is refused") {
     for (const char* text : {"", "{", "[1,]", "{\"a\"}", "1 2", "nul", "\"\xff\"", "[1", "{a:1}"}) {
         CAPTURE(text);
         CHECK_FALSE(Json::parse(text));

@@ -24,7 +24,7 @@ std::vector<std::string> problems_of(const std::string& text) {
     return texts;
 }
 
-/// The problems of the header with these lines, which begin on line 6.
+/// The problems of the header followed by these lines, which begin on line 6.
 std::vector<std::string> problems_with(const std::string& lines) {
     return problems_of(header + lines);
 }
@@ -33,7 +33,7 @@ using Texts = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("a right file has no problem and keeps everything") {
+TEST_CASE("a valid file has no problems and keeps everything") {
     const Loaded loaded =
         load_text(header +
                       "[sm]\ncount = { value = 108, source = \"DS\", note = \"enabled\" }\n"
@@ -57,7 +57,7 @@ TEST_CASE("a right file has no problem and keeps everything") {
     CHECK_THROWS_AS(gpu.quantity<Bytes>("dram.bandwith"), ContractViolation);
 }
 
-TEST_CASE("every mistake is reported at its place") {
+TEST_CASE("every mistake is reported with its place") {
     CHECK(problems_with("[dram]\nbandwith = { value = \"1 TB/s\", source = \"DS\" }\n") ==
           Texts{"toy.toml:7:1: unknown key \"dram.bandwith\", did you mean \"dram.bandwidth\"?"});
     CHECK(problems_with("[dram]\nbandwidth = { value = \"1 TB/s\" }\n") ==
@@ -114,7 +114,7 @@ TEST_CASE("the header is checked") {
                 "toy.toml:1:1: \"vendor\" is missing"});
 }
 
-TEST_CASE("sources must say what they are") {
+TEST_CASE("sources must state their kind and text") {
     CHECK(
         problems_of("schema = 1\nname = \"toy\"\ntitle = \"T\"\nvendor = \"A\"\n"
                     "[sources]\nA = \"a book\"\nB = { kind = \"rumour\", text = \"b\" }\n") ==
@@ -174,7 +174,7 @@ TEST_CASE("hostile text is refused without harm") {
         problems_with("[dram]\nbandwidth = { value = \"1e300 TB/s\", source = \"DS\" }\n").empty());
 }
 
-TEST_CASE("random damage never gets through as an exception") {
+TEST_CASE("random damage never causes an exception") {
     const std::string right =
         header +
         "[dram]\nbandwidth = { value = \"2039 GB/s\", source = [\"DS\"] }\n"
@@ -212,7 +212,7 @@ TEST_CASE("a device keeps its own fields and takes the rest from its architectur
     CHECK(overlaid.provenance("sm.count") == Provenance::estimate);
 }
 
-TEST_CASE("the fields that a GPU cannot be without are named") {
+TEST_CASE("the fields that every GPU needs are named") {
     const Loaded loaded = load_text(header, "toy.toml", device_schema());
     CHECK(loaded.problems.empty());
     Texts texts;
@@ -237,7 +237,7 @@ TEST_CASE("a value outside the range of its field is refused") {
           Texts{"toy.toml:7:20: dram.sector must lie in the range 1 B to 1024 PiB"});
 }
 
-TEST_CASE("the section of a model is read only with its schema") {
+TEST_CASE("the model's section is read only with the model's schema") {
     const std::string text =
         header + "[model.streams]\nstart = { value = \"2 us\", source = \"DS\" }\n";
     const Loaded without = load_text(text, "toy.toml", device_schema());

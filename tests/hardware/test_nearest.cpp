@@ -4,13 +4,13 @@
 
 using namespace ridge;
 
-TEST_CASE("edit distance counts changes without regard to case") {
+TEST_CASE("edit distance ignores case") {
     CHECK(edit_distance("", "abc") == 3);
     CHECK(edit_distance("kitten", "sitting") == 3);
     CHECK(edit_distance("GB/S", "gb/s") == 0);
 }
 
-TEST_CASE("the nearest word is suggested, a far one is not") {
+TEST_CASE("the nearest word is suggested, but not a distant one") {
     const std::vector<std::string> words{"bandwidth", "capacity", "type"};
     CHECK(nearest("bandwith", words) == "bandwidth");
     CHECK(nearest("zzzzzzzz", words).empty());
@@ -18,7 +18,7 @@ TEST_CASE("the nearest word is suggested, a far one is not") {
     CHECK(nearest(std::string(10000, 'a'), words).empty());
 }
 
-TEST_CASE("near names begin with the word before they resemble it") {
+TEST_CASE("names that begin with the word come before similar names") {
     const std::vector<std::string> names{"l4", "a100-pcie-40gb", "a10", "a100-sxm-80gb"};
     CHECK(near("a100", names, 3) ==
           std::vector<std::string>{"a100-pcie-40gb", "a100-sxm-80gb", "a10"});
@@ -34,7 +34,7 @@ TEST_CASE("a word that begins with a candidate is near it") {
     CHECK(did_you_mean("--zzzzzz", options).empty());
 }
 
-TEST_CASE("a word that ends with a candidate, stands in one or abbreviates one is near it") {
+TEST_CASE("a word that ends with, is part of or abbreviates a candidate is near it") {
     const std::vector<std::string> options{"--kv-heads", "--help",      "--seq",
                                            "--heads",    "--registers", "--head-dim"};
     CHECK(nearest("--num-heads", options) == "--heads");
@@ -46,7 +46,7 @@ TEST_CASE("a word that ends with a candidate, stands in one or abbreviates one i
     CHECK(nearest("--", options).empty());
 }
 
-TEST_CASE("words are the same in either case and with either dash") {
+TEST_CASE("words are the same in any case and with either dash") {
     CHECK(same_word("head-dim", "head_dim"));
     CHECK(same_word("BF16", "bf16"));
     CHECK_FALSE(same_word("seq", "seq_q"));

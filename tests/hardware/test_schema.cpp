@@ -9,7 +9,7 @@
 using namespace ridge;
 using namespace ridge::hardware;
 
-TEST_CASE("every row of the table is complete and found again") {
+TEST_CASE("every row of the table is complete and can be found") {
     const Schema& schema = device_schema();
     std::set<std::string_view> paths;
     for (const Field& field : schema.fields()) {
@@ -27,7 +27,7 @@ TEST_CASE("every row of the table is complete and found again") {
     }
 }
 
-TEST_CASE("sections are proper beginnings of paths") {
+TEST_CASE("sections are proper prefixes of paths") {
     CHECK(device_schema().is_section("dram"));
     CHECK(device_schema().is_section("rate.tensor"));
     CHECK_FALSE(device_schema().is_section("dra"));
@@ -42,7 +42,7 @@ TEST_CASE("a misspelt path finds its field") {
     CHECK(unit_suffix(*device_schema().find("dram.bandwidth")) == "bytes_per_s");
 }
 
-TEST_CASE("a schema grows by the fields of a model") {
+TEST_CASE("a model's fields extend the schema") {
     const Schema grown = device_schema().with({{.path = "model.streams.start",
                                                 .dimension = Time::dimension,
                                                 .meaning = "fixed time",

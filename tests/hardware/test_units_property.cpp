@@ -37,7 +37,7 @@ bool returns(double value, const Dimension& dimension) {
 
 }  // namespace
 
-TEST_CASE("any bit pattern that is a finite double returns") {
+TEST_CASE("any bit pattern of a finite double reads back") {
     std::mt19937_64 random(20240601);  // NOLINT(cert-msc32-c,cert-msc51-cpp): repeatable
     for (int i = 0; i < 100000; ++i) {
         const auto value = std::bit_cast<double>(random());
@@ -48,7 +48,7 @@ TEST_CASE("any bit pattern that is a finite double returns") {
     SUCCEED();
 }
 
-TEST_CASE("magnitudes that occur return in every kind") {
+TEST_CASE("realistic magnitudes of every kind read back") {
     std::mt19937_64 random(7);  // NOLINT(cert-msc32-c,cert-msc51-cpp): repeatable
     std::uniform_real_distribution<double> exponent(-13.0, 19.0);
     for (int i = 0; i < 20000; ++i) {
@@ -60,7 +60,7 @@ TEST_CASE("magnitudes that occur return in every kind") {
     SUCCEED();
 }
 
-TEST_CASE("edges return") {
+TEST_CASE("extreme values read back") {
     using Limits = std::numeric_limits<double>;
     for (const double value :
          {0.0, -0.0, Limits::denorm_min(), Limits::min(), Limits::max(), Limits::lowest(), 1.0,
@@ -72,7 +72,7 @@ TEST_CASE("edges return") {
     }
 }
 
-TEST_CASE("texts for people are within their digits") {
+TEST_CASE("rounded texts are accurate to their digits") {
     std::mt19937_64 random(11);  // NOLINT(cert-msc32-c,cert-msc51-cpp): repeatable
     std::uniform_real_distribution<double> exponent(-9.0, 15.0);
     for (int i = 0; i < 20000; ++i) {

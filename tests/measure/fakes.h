@@ -27,7 +27,7 @@ inline measure::Question question(const std::string& text) {
     return measure::parse_question(text);
 }
 
-/// A fresh folder that is removed at the end.
+/// A new temporary folder, removed when the object is destroyed.
 class Folder {
   public:
     Folder() {
@@ -59,7 +59,7 @@ inline void write_text(const std::string& path, const std::string& text) {
     std::ofstream(path, std::ios::binary) << text;
 }
 
-/// A record of a fake run.
+/// A record of a run on the fake.
 inline measure::Record example_record(
     const std::string& text = "matmul m=1024 n=1024 k=1024 dtype=bf16") {
     measure::FakeDevice device(h200_plan());

@@ -1,4 +1,4 @@
-// A command on a fake device, which is device 0.
+// Runs a command with a fake device as device 0.
 //
 //   const Transcript t = run_on(h200_plan(), "measure copy --elements 4096");
 //   CHECK(holds(t.out, "not measured"));

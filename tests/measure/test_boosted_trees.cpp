@@ -1,5 +1,5 @@
-// Boosted trees: they find what made their values, draw parts towards each other, and leave noise to
-// the choice of their number.
+// Boosted trees find the step that made their values and pull parts towards each other. Noise is
+// left to the choice of the number of trees.
 #include "measure/fit/boosted_trees.h"
 
 #include <cmath>
@@ -10,8 +10,9 @@
 namespace ridge::measure {
 namespace {
 
-/// 800 rows in two parts of three features from 0 to 10: a step at 5 of the first where the second is above
-/// 3, as high in the second part as `second`; the third feature is noise.
+/// 800 rows in two parts, with three features from 0 to 10. Values step up where the first feature
+/// is above 5 and the second above 3: by 0.08 in the first part, by `second` in the second part.
+/// The third feature is noise.
 TreeProblem made(double second, double noise = 0.0) {
     std::mt19937 random(11);  // NOLINT(cert-msc32-c,cert-msc51-cpp): must repeat
     const auto uniform = [&random] { return static_cast<double>(random()) / 4294967296.0; };
@@ -50,11 +51,11 @@ TEST_CASE("boosted trees find the step that made their values", "[fit]") {
     CHECK(trees[0].splits[0].threshold == Approx(5.0).margin(0.4));
     CHECK(trees[0].splits[1].feature == 1);
     CHECK(trees[0].splits[1].threshold == Approx(3.0).margin(0.4));
-    // 2 % of the range, or the distance of quantiles where those are closer.
+    // 2 % of the range, or the distance between quantiles if that is smaller.
     CHECK(trees[0].splits[0].width <= 0.2);
 }
 
-TEST_CASE("parts have values of their own, as far as they are not drawn together", "[fit]") {
+TEST_CASE("parts have their own values unless they are pulled together", "[fit]") {
     const TreeProblem problem = made(0.02);
     TreeOptions options{.trees = 30, .share = 1.0};
     const std::vector<BoostedTree> apart = boosted_trees(problem, options);
@@ -69,7 +70,7 @@ TEST_CASE("parts have values of their own, as far as they are not drawn together
     CHECK(error_of(problem, together) > 2.0 * error_of(problem, apart));
 }
 
-TEST_CASE("one wild value does not move a tree far, and constant features give none", "[fit]") {
+TEST_CASE("one wild value does not move a tree far, and constant features give no trees", "[fit]") {
     TreeProblem problem = made(0.0);
     problem.values.assign(problem.values.size(), 0.0);
     problem.values[17] = 100.0;

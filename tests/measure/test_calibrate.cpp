@@ -1,4 +1,5 @@
-// The ramp's fit finds what made the data; the overlay is a description without problems.
+// The fit of the ramp finds the parameters that made the data, and the overlay is a valid
+// description.
 #include <cmath>
 
 #include "hardware/error.h"
@@ -64,7 +65,7 @@ TEST_CASE("too few or impossible points are refused") {
     CHECK_THROWS_AS(fit_ramp(list), InputError);
 }
 
-TEST_CASE("calibrating the fake finds its ceilings and writes an overlay without problems") {
+TEST_CASE("calibrating the fake finds its ceilings and writes a valid overlay") {
     FakePlan plan = h200_plan();
     plan.noise = 0.002;
     FakeDevice device(plan);
@@ -102,7 +103,7 @@ TEST_CASE("calibrating the fake finds its ceilings and writes an overlay without
           Approx(calibration.ramp->bytes_in_flight().base()).epsilon(1e-3));
 }
 
-TEST_CASE("what a device cannot show is left out with the reason") {
+TEST_CASE("what a device cannot show is left out with a reason") {
     const hardware::Description& a100 = catalogue().at("a100-sxm-80gb");
     FakeDevice device(fake_plan(a100));
     const Calibration calibration = calibrate(device, {});

@@ -1,5 +1,5 @@
-// `ridge calibrate --full` and `--rows` on the fake device: everything measured, interrupted, gone
-// on with, fitted, and found by --gpu.
+// `ridge calibrate --full` and `--rows` on the fake device: measuring, interruption, continuation,
+// fitting, and use of the result by --gpu.
 #include <fmt/format.h>
 
 #include <csignal>
@@ -27,7 +27,7 @@ using test::Transcript;
 
 namespace {
 
-/// Configuration and data of a user of its own while it lives.
+/// An empty configuration and data folder for a user, in effect while the object lives.
 class Home {
   public:
     Home() {
@@ -48,7 +48,7 @@ class Home {
     Folder folder;
 };
 
-/// An H200 whose memory writes more slowly and whose wgmma kernel issues less often.
+/// An H200 that writes memory more slowly and whose wgmma kernel issues less often.
 FakePlan other_h200() {
     FakePlan plan = h200_plan();
     plan.noise = 0.002;
@@ -72,7 +72,7 @@ const std::string wgmma = "matmul --m 4096 --n 4096 --k 4096 --dtype bf16 --impl
 
 }  // namespace
 
-TEST_CASE("calibrate --full goes on where it was interrupted, and --gpu finds what it wrote") {
+TEST_CASE("calibrate --full continues after an interruption, and --gpu uses what it wrote") {
     const Home home;
     FakePlan plan = other_h200();
     const double before = time_of(" --gpu h200-sxm", wgmma);
@@ -125,7 +125,7 @@ TEST_CASE("a second calibration starts from the description, not from the first 
     const Transcript second = run_on(plan, full + "100 --format json");
     CHECK(holds(second.err, "shapes: 0 measured"));
     CHECK(second.out == first.out);
-    // The records alone, without a device.
+    // Fit to the records without a device.
     const std::string records = home.folder.file("data/ridge/h200-sxm/records");
     const Transcript again =
         run_on(plan, "calibrate --gpu h200-sxm --format json --rows " + records);
@@ -144,10 +144,11 @@ TEST_CASE("a second calibration starts from the description, not from the first 
     CHECK(found);
 }
 
-TEST_CASE("calibrate --full runs the harness of PyTorch's kernels where there is PyTorch") {
+TEST_CASE("calibrate --full measures PyTorch's kernels if there is PyTorch") {
     const Home home;
     const std::string python = home.folder.file("python");
-    // Answers the question for PyTorch, then copies the records that it is given in place of a run.
+    // Stands in for Python: reports that PyTorch is there, then copies given records instead of
+    // measuring.
     const std::string kept = home.folder.file("kept");
     std::filesystem::create_directories(kept);
     FakePlan plan = h200_plan();
@@ -201,7 +202,7 @@ TEST_CASE("calibrate --full runs the harness of PyTorch's kernels where there is
     CHECK(holds(none.err, "PyTorch's kernels: skipped: /nonexistent/python"));
 }
 
-TEST_CASE("nothing is measured where the overlay cannot be written") {
+TEST_CASE("nothing is measured if the overlay cannot be written") {
     const Home home;
     const Transcript t = run_on(h200_plan(), full + "20 -o /dev/null/x.toml");
     CHECK(t.code == 2);
@@ -212,7 +213,7 @@ TEST_CASE("nothing is measured where the overlay cannot be written") {
     CHECK(holds(ceilings.err, "/nonexistent/folder/x.toml: cannot write the overlay: "));
 }
 
-TEST_CASE("calibrate --rows fits a table of a GPU that is somewhere else") {
+TEST_CASE("calibrate --rows fits a table of a GPU that is not here") {
     const Home home;
     FakePlan plan = h200_plan();
     plan.machine.residuals = nullptr;
@@ -245,13 +246,13 @@ TEST_CASE("calibrate --rows fits a table of a GPU that is somewhere else") {
     CHECK(row["mean_error"].get<double>() < 0.5 * row["mean_error_before"].get<double>());
     CHECK(time_of(" --gpu h200-sxm --analytic", question) > 1.1 * before);
 
-    // Few rows determine nothing: the description keeps its values, and says so.
+    // Few rows determine nothing, so the description keeps its values and the output says so.
     test::write_text(path, table.substr(0, table.find('\n', 200) + 1));
     const Transcript few = run_on(plan, "calibrate --rows " + path + " --gpu h200-sxm");
     CHECK(few.code == 0);
     CHECK(holds(few.out, "at least 12 are needed"));
     CHECK_FALSE(holds(test::text_of(home.overlay()), "value ="));
-    // A table of one class, for which there are no corrections.
+    // A table of a class that has no corrections.
     std::string norms = "gpu,op,dtype,rows,cols,l2,launch,measured_us\n";
     for (const int rows : {1024, 4096, 16384, 65536}) {
         for (const int cols : {256, 1024, 4096, 8192}) {

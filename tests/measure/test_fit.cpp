@@ -1,5 +1,5 @@
-// Fitting: least squares, tables of measured rows, residuals, and a fit that finds what made its
-// data.
+// Fitting: least squares, tables of measured rows, residuals, and fits that find the parameters
+// that made their data.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -28,7 +28,7 @@
 namespace ridge::measure {
 namespace {
 
-/// A file that disappears with the test.
+/// A temporary file, removed when the object is destroyed.
 class TemporaryFile {
   public:
     explicit TemporaryFile(const std::string& text)
@@ -46,7 +46,7 @@ class TemporaryFile {
 };
 
 TEST_CASE("least squares finds the parameters and ignores an outlier", "[fit]") {
-    // ln of 3 x^0.5 at ten points, one of them ten times too high.
+    // ln of 3 x^0.5 at ten points. One of the points is ten times too high.
     const auto model = [](std::span<const double> p, double x) { return p[0] * std::pow(x, p[1]); };
     const Residuals residuals = [&](std::span<const double> p) {
         std::vector<double> logs;
@@ -66,7 +66,7 @@ TEST_CASE("least squares finds the parameters and ignores an outlier", "[fit]") 
     CHECK(fit.values[1] == Approx(0.5).epsilon(0.02));
 }
 
-TEST_CASE("an undetermined parameter stays where it was", "[fit]") {
+TEST_CASE("an undetermined parameter keeps its value", "[fit]") {
     const Residuals residuals = [](std::span<const double> p) {
         return std::vector<double>{std::log(p[0] / 2.0)};
     };
@@ -79,7 +79,7 @@ TEST_CASE("an undetermined parameter stays where it was", "[fit]") {
 }
 
 TEST_CASE("standard errors and correlations are those of linear regression", "[fit]") {
-    // ln p0 + x ln p1 to known ordinates at x = 0 .. 3: ordinary least squares of a straight line.
+    // ln p0 + x ln p1 at known ordinates, x = 0 .. 3: least squares of a straight line.
     const std::vector<double> y{0.10, 0.12, 0.20, 0.18};
     const Residuals residuals = [&](std::span<const double> p) {
         std::vector<double> r;
@@ -106,7 +106,7 @@ TEST_CASE("standard errors and correlations are those of linear regression", "[f
     CHECK(strongest_correlation(fit, 0).with == 1);
 }
 
-TEST_CASE("two parameters of which only the product matters are not determined", "[fit]") {
+TEST_CASE("two parameters that matter only as a product are not determined", "[fit]") {
     const Residuals residuals = [](std::span<const double> p) {
         std::vector<double> r;
         for (const double y : {0.9, 1.0, 1.1, 1.0}) r.push_back(std::log(p[0] * p[1] / y));
@@ -118,7 +118,7 @@ TEST_CASE("two parameters of which only the product matters are not determined",
     CHECK(fit.correlations[0][1] == Approx(-1.0).epsilon(1e-6));
 }
 
-TEST_CASE("a start without a number is said", "[fit]") {
+TEST_CASE("residuals that are not finite at the start are reported", "[fit]") {
     const Residuals residuals = [](std::span<const double>) {
         return std::vector<double>{std::nan("")};
     };
@@ -127,7 +127,7 @@ TEST_CASE("a start without a number is said", "[fit]") {
     CHECK(fit.values == std::vector<double>{3.0});
 }
 
-TEST_CASE("a fit that may not go on says so", "[fit]") {
+TEST_CASE("a fit that reaches its step limit says so", "[fit]") {
     const Residuals residuals = [](std::span<const double> p) {
         return std::vector<double>{std::log(p[0] / 4.0), std::log(p[0] * p[1])};
     };
@@ -137,8 +137,8 @@ TEST_CASE("a fit that may not go on says so", "[fit]") {
     CHECK(fit.iterations == 1);
 }
 
-TEST_CASE("errors by class", "[fit]") {
-    // Errors 0, 10, 20 % above and 10 % below in one class, 50 % above in the other.
+TEST_CASE("errors are summed up by class", "[fit]") {
+    // Errors of one class: 0, 10 % and 20 % above, 10 % below; of the other: 50 % above.
     const std::vector<Residual> residuals{{"a", {1.0, true}},
                                           {"a", {1.1, true}},
                                           {"a", {1.2, false}},
@@ -155,7 +155,8 @@ TEST_CASE("errors by class", "[fit]") {
     CHECK(a.bias == Approx(0.05));  // the median of -0.1, 0, 0.1, 0.2
     CHECK(a.worst == Approx(0.20));
     CHECK(a.coverage == Approx(0.75));
-    // ln(measured / predicted) 10 % of the way into the 3 intervals between -ln 1.2 and -ln 0.9.
+    // ln(measured / predicted): 10 % of the way through the 3 intervals between -ln 1.2 and -ln
+    // 0.9.
     CHECK(a.log_low == Approx(-std::log(1.2) + 0.3 * std::log(1.2 / 1.1)));
     CHECK(a.log_high == Approx(0.7 * -std::log(0.9)));
     CHECK(summaries[2].group == "all");
@@ -164,7 +165,7 @@ TEST_CASE("errors by class", "[fit]") {
     CHECK(summaries[2].errors.worst == Approx(0.50));
 }
 
-TEST_CASE("rows of a table", "[fit]") {
+TEST_CASE("rows of a table are read", "[fit]") {
     const TemporaryFile file(
         "gpu,op,dtype,gpus,bytes,expr,elements,measured_us,source\n"
         "h100-sxm,all_reduce,half,8,1024,,,12.5,aiconfigurator h100_sxm nccl\n"
@@ -172,7 +173,7 @@ TEST_CASE("rows of a table", "[fit]") {
         "h100-sxm,elementwise,fp32,,,\"pow(x, y)\",4096,3.25,own\n");
     const std::vector<MeasuredRow> rows = read_rows(file.path());
     REQUIRE(rows.size() == 3);
-    // The first table counts elements of 2 bytes, the second bytes.
+    // The table from aiconfigurator counts elements of 2 bytes, the own table bytes.
     CHECK(std::get<model::Collective>(rows[0].operation).bytes == 2048);
     CHECK(std::get<model::Collective>(rows[1].operation).bytes == 1024);
     CHECK(std::get<model::Collective>(rows[1].operation).type == model::DataType::int8);
@@ -181,14 +182,14 @@ TEST_CASE("rows of a table", "[fit]") {
     CHECK(rows[2].line == 4);
 }
 
-TEST_CASE("an unknown column of a table is refused, unless it is kept", "[fit]") {
+TEST_CASE("an unknown column of a table is refused unless it is kept", "[fit]") {
     const TemporaryFile file("gpu,op,m,n,k,betch,measured_us\nh100-sxm,matmul,64,64,64,3,12.5\n");
     CHECK_THROWS_WITH(read_rows(file.path()), Catch::Contains("column 'betch' is not known") &&
                                                   Catch::Contains("did you mean 'batch'?"));
     CHECK(read_rows(file.path(), {.names = {"betch"}}).size() == 1);
 }
 
-TEST_CASE("broken tables name the place", "[fit]") {
+TEST_CASE("errors in tables name their place", "[fit]") {
     const auto message_of = [](const std::string& text) -> std::string {
         const TemporaryFile file(text);
         try {
@@ -235,7 +236,7 @@ TEST_CASE("a fit finds the parameters that made its rows", "[fit]") {
     };
     const FitReport report = run_fit(problem);
     CHECK(report.usable());
-    // Copies do not determine a cost of norms, and a fit of logarithms cannot leave zero.
+    // Copies do not determine a cost of norms, and a fit in logarithms cannot leave zero.
     REQUIRE(report.held.size() == 2);
     CHECK(report.held[0].field == "model.eager.reuse");
     CHECK(report.held[0].reason.find("zero") != std::string::npos);
@@ -252,14 +253,14 @@ TEST_CASE("a fit finds the parameters that made its rows", "[fit]") {
     CHECK(report.cross_validated.back().errors.mean < 5e-3);
 }
 
-TEST_CASE("what a fit may change is what the model says it determines", "[fit]") {
+TEST_CASE("a fit may change only what its data determine, as the model declares", "[fit]") {
     const model::Machine h200 = model::make_machine(test::catalogue().at("h200-sxm"));
     std::vector<std::string> paths;
     for (const FreeParameter& each :
          free_parameters("attention.wgmma", model::Origin::records, h200)) {
         paths.push_back(each.parameter->field.path);
     }
-    // Its thread blocks overlap nothing between them.
+    // Thread blocks of wgmma do not overlap each other.
     CHECK(paths.size() == 3);
     CHECK(std::find(paths.begin(), paths.end(), "model.attention.wgmma.overlap") == paths.end());
     CHECK(free_parameters("memory", model::Origin::tables, h200).size() == 1);
@@ -270,7 +271,7 @@ TEST_CASE("what a fit may change is what the model says it determines", "[fit]")
         contains_text("GPU 'k80' has no fields of model.attention.wgmma to start from"));
 }
 
-TEST_CASE("a fitted value is written as the schema reads it", "[fit]") {
+TEST_CASE("a fitted value is written so that the schema reads it back", "[fit]") {
     const model::Machine h200 = model::make_machine(test::catalogue().at("h200-sxm"));
     for (const model::ModelParameter& each : model::model_parameters()) {
         const auto value = each.read(h200);
@@ -287,7 +288,7 @@ TEST_CASE("a fitted value is written as the schema reads it", "[fit]") {
     }
 }
 
-TEST_CASE("bands are quantiles of the residuals of their class", "[fit]") {
+TEST_CASE("bands are quantiles of their class's residuals", "[fit]") {
     FakePlan plan = test::h200_plan();
     plan.noise = 0.0;
     const test::Folder folder;
@@ -315,7 +316,7 @@ TEST_CASE("bands are quantiles of the residuals of their class", "[fit]") {
     CHECK(stream.band_class == model::BandClass::stream);
     CHECK(stream.rows == 60);
     CHECK(stream.low == Approx(0.0).margin(1e-3));
-    // A correction narrows the band of a copy: the table holds what it is narrowed from.
+    // A correction narrows the band of a copy. The table holds the band before narrowing.
     const Question copy = test::question("copy elements=268435456");
     const auto one = std::get<model::Prediction>(
         model::predict(copy.operation, copy.execution, request.machine("h200-sxm")));
@@ -327,7 +328,7 @@ TEST_CASE("bands are quantiles of the residuals of their class", "[fit]") {
     CHECK(table_line(
               {.band_class = model::BandClass::stream, .low = -0.05, .high = 0.0625, .rows = 7}) ==
           "{BandClass::stream, -0.050, 0.062, 7, BandBasis::bundled},");
-    // Rows that were held out scatter as new ones do: the quantiles lie further in.
+    // Rows that were held out scatter like new rows, so the quantiles lie further in.
     request.held_out = true;
     const FittedBand narrower = fit_bands(request)[static_cast<std::size_t>(stream.band_class)];
     CHECK(narrower.high == Approx(0.1 * slow).epsilon(1e-2));
@@ -340,7 +341,7 @@ TEST_CASE("bundled attention is fitted from records", "[fit]") {
     const test::Folder folder;
     FakePlan plan = test::h200_plan();
     plan.noise = 1e-4;
-    plan.machine.residuals = nullptr;  // a fit of parameters leaves corrections aside
+    plan.machine.residuals = nullptr;  // parameters are fitted without corrections
     const model::TiledAttentionParameters before = *plan.machine.attention->mma;
     plan.machine.attention->mma->softmax_fraction *= 0.8;
     plan.machine.attention->mma->tile_load *= 1.5;
@@ -419,25 +420,25 @@ TEST_CASE("records of a slower kernel give its parameters", "[fit]") {
 TEST_CASE("rows of experts whose tiles another model may have tuned are told apart", "[fit]") {
     const TemporaryFile file(
         "gpu,op,impl,tokens,hidden,intermediate,topk,experts,tp,ep,measured_us\n"
-        "h200-sxm,moe,cutlass,64,4096,1024,10,512,1,4,100\n"   // 1024 wide, 128 experts of a GPU
-        "h200-sxm,moe,cutlass,64,4096,2048,8,256,2,2,100\n"    // of another model, the same
-        "b200,moe,cutlass,8,4096,1024,10,512,1,4,50\n"         // whichever the GPU
-        "h200-sxm,moe,cutlass,64,4096,1024,10,512,1,2,100\n"   // 256 experts: its own
-        "h200-sxm,moe,cutlass,64,4096,2048,8,256,1,2,100\n");  // 2048 wide: its own
+        "h200-sxm,moe,cutlass,64,4096,1024,10,512,1,4,100\n"  // 1024 wide, 128 experts per GPU
+        "h200-sxm,moe,cutlass,64,4096,2048,8,256,2,2,100\n"   // another model, same shape
+        "b200,moe,cutlass,8,4096,1024,10,512,1,4,50\n"        // the same on another GPU
+        "h200-sxm,moe,cutlass,64,4096,1024,10,512,1,2,100\n"  // 256 experts per GPU: one model only
+        "h200-sxm,moe,cutlass,64,4096,2048,8,256,1,2,100\n");  // 2048 wide: one model only
     const ExpertRows rows = split_experts(read_rows(file.path()));
     REQUIRE(rows.shared.size() == 3);
     CHECK(rows.shared[0].line == 2);
     CHECK(rows.shared[2].gpu == "b200");
     REQUIRE(rows.own.size() == 2);
     CHECK(rows.own[0].line == 5);
-    // One model alone is the owner of all its shapes.
+    // A single model has no shared shapes.
     CHECK(split_experts(rows.own).shared.empty());
 }
 
 TEST_CASE("streaming kernels are fitted from records", "[fit]") {
     FakePlan plan = test::h200_plan();
     plan.noise = 0.0;
-    plan.machine.residuals = nullptr;  // a fit of parameters leaves corrections aside
+    plan.machine.residuals = nullptr;  // parameters are fitted without corrections
     model::MemoryParameters& memory = *plan.machine.memory;
     memory.bundled.reduction_slots = 200.0;
     memory.bundled.element_slots = 20.0;

@@ -1,4 +1,4 @@
-// `ridge fit kernels`: what the code of PyTorch's kernels costs, from records.
+// `ridge fit kernels`: costs of the code of PyTorch's kernels, fitted to records.
 #include <string>
 #include <vector>
 
@@ -13,7 +13,7 @@
 namespace ridge::measure {
 namespace {
 
-/// A record whose time is the model's for this machine.
+/// A record whose time is the model's prediction for the plan's machine.
 Record record_by(const FakePlan& plan, const Question& question) {
     const auto outcome = model::predict(question.operation, question.execution, plan.machine);
     const double time = std::get<model::Prediction>(outcome).time.base();
@@ -30,7 +30,7 @@ Record record_by(const FakePlan& plan, const Question& question) {
 TEST_CASE("records give the costs of the code that made them", "[fit]") {
     FakePlan plan = test::h200_plan();
     plan.noise = 0.0;
-    plan.machine.residuals = nullptr;  // a fit of parameters leaves corrections aside
+    plan.machine.residuals = nullptr;  // parameters are fitted without corrections
     auto& softmax = plan.machine.memory->torch->code.loop;
     const double chain = 1.4 * softmax.chain;
     const double slots = 0.7 * softmax.slots;
@@ -49,7 +49,7 @@ TEST_CASE("records give the costs of the code that made them", "[fit]") {
                  return model::make_machine(test::catalogue().at(name, hardware::View::calibrated));
              },
          .records = {folder.path()}});
-    // Beside the softmax, how far rounds overlap in every kernel.
+    // Besides the softmax, a report on how far rounds overlap in every kernel.
     REQUIRE(reports.size() == 2);
     CHECK(reports[0].name == "h200-sxm torch.overlap");
     const FitReport& report = reports[1];
@@ -65,7 +65,7 @@ TEST_CASE("records give the costs of the code that made them", "[fit]") {
     CHECK(report.fitted.back().errors.mean < 5e-3);
 }
 
-TEST_CASE("compiled products, several kernels in one time, are fitted to nothing", "[fit]") {
+TEST_CASE("compiled products, several kernels in one time, are not used for fits", "[fit]") {
     const FakePlan plan = test::h200_plan();
     const test::Folder folder;
     const std::string file = folder.path() + "/rows.jsonl";
@@ -85,7 +85,7 @@ TEST_CASE("compiled products, several kernels in one time, are fitted to nothing
     CHECK(rows[1].kind == model::OperationKind::softmax);
 }
 
-TEST_CASE("what PyTorch's code costs is not fitted without records", "[fit]") {
+TEST_CASE("the costs of PyTorch's code are not fitted without records", "[fit]") {
     CHECK_THROWS_WITH(fit_code({}), Catch::Matchers::Contains("fitted to records"));
 }
 

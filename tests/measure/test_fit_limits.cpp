@@ -1,4 +1,5 @@
-// Fits whose rows do not suffice: nothing that is no number, nothing that the rows do not determine.
+// Fits with too few rows give only finite numbers and change nothing that the rows do not
+// determine.
 #include <cmath>
 #include <limits>
 #include <string>
@@ -15,7 +16,7 @@
 namespace ridge::measure {
 namespace {
 
-TEST_CASE("a fit without parameters has the cost of its residuals", "[fit]") {
+TEST_CASE("the cost of a fit without parameters is that of its residuals", "[fit]") {
     const Residuals residuals = [](std::span<const double>) {
         return std::vector<double>{0.1, -0.1};
     };

@@ -1,4 +1,4 @@
-// Fitting a residual correction: to rows whose residuals are known, to too few rows, and to none.
+// Fits of a residual correction to known residuals, to too few rows, and to rows without residuals.
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -14,7 +14,7 @@
 namespace ridge::measure {
 namespace {
 
-/// A folder that disappears with the test.
+/// A temporary folder, removed when the object is destroyed.
 class TemporaryFolder {
   public:
     TemporaryFolder() : path_(std::filesystem::temp_directory_path() / "ridge_test_fit_residual") {
@@ -37,8 +37,8 @@ model::Machine analytic(const std::string& gpu) {
     return model::make_machine(model::catalogue().at(gpu, hardware::View::analytic));
 }
 
-/// Products of `columns` widths, 7 of m and 4 of k, slower than predicted by exp(share x (log2 m -
-/// 6)).
+/// Times of products of `columns` widths, 10 values of m and 4 of k: the predictions times
+/// exp(share x (log2 m - 6)).
 std::string products(const std::string& gpu, int columns, double share) {
     const model::Machine machine = analytic(gpu);
     std::string text = "gpu,op,dtype,m,n,k,l2,launch,measured_us\n";
@@ -64,7 +64,7 @@ FitRequest request_of(const TemporaryFolder& folder, std::vector<std::string> gp
 
 }  // namespace
 
-TEST_CASE("a fit of a correction finds residuals that it was given", "[fit][residual]") {
+TEST_CASE("the fit of a correction finds the residuals that it was given", "[fit][residual]") {
     const TemporaryFolder folder;
     folder.write("matmul_h100-sxm.csv", products("h100-sxm", 8, 0.03));
     folder.write("matmul_h200-sxm.csv", products("h200-sxm", 8, 0.02));
@@ -92,7 +92,7 @@ TEST_CASE("a fit of a correction finds residuals that it was given", "[fit][resi
     CHECK(std::get<model::Prediction>(outcome).correction == Approx(std::exp(0.1)).epsilon(0.01));
 }
 
-TEST_CASE("a correction that the rows do not bear out is not written", "[fit][residual]") {
+TEST_CASE("a correction that the rows do not support is not written", "[fit][residual]") {
     const TemporaryFolder folder;
     folder.write("matmul_h100-sxm.csv", products("h100-sxm", 1, 0.03));
     auto reports = fit_residuals(request_of(folder, {}));
@@ -107,7 +107,7 @@ TEST_CASE("a correction that the rows do not bear out is not written", "[fit][re
     CHECK(fit_residuals(request_of(folder, {"b200"})).empty());
 }
 
-TEST_CASE("a correction builds on a relative's trees where its own rows are few",
+TEST_CASE("a correction builds on a relative's trees if it has few rows of its own",
           "[fit][residual]") {
     const TemporaryFolder folder;
     folder.write("matmul_h200-sxm.csv", products("h200-sxm", 8, 0.03));
@@ -125,7 +125,8 @@ TEST_CASE("a correction builds on a relative's trees where its own rows are few"
     CHECK(built[0].rows == 80);
     CHECK(built[0].kept_because.empty());
     CHECK(built[0].after.mean <= alone[0].after.mean);
-    // Its box is that of both: what the relative knows of wider products holds here, too.
+    // Its box covers both sets of rows, so what the relative knows of wider products holds here
+    // too.
     const auto at_2048 = [](const ResidualReport& report) {
         model::Machine machine = analytic("h100-sxm");
         auto residuals = std::make_shared<model::Residuals>();
@@ -137,7 +138,7 @@ TEST_CASE("a correction builds on a relative's trees where its own rows are few"
     CHECK(at_2048(built[0]) == Approx(std::exp(0.15)).epsilon(0.01));
     CHECK(at_2048(alone[0]) < 1.1);
 
-    // Rows that contradict the relative move its trees or do without them.
+    // If the rows contradict the relative, the fit changes its trees or does without them.
     folder.write("matmul_h100-sxm.csv", products("h100-sxm", 8, -0.03));
     const auto opposed = fit_residuals(few, start);
     REQUIRE(opposed.size() == 1);

@@ -1,4 +1,4 @@
-// Measuring on the fake: order, faults, resuming, interruption.
+// Measuring on the fake device: order, faults, resuming and interruption.
 #include <algorithm>
 
 #include "hardware/error.h"
@@ -39,7 +39,7 @@ const Record& record_of(const SuiteResult& result, std::string_view operation) {
 
 }  // namespace
 
-TEST_CASE("a record holds what was asked, run and seen") {
+TEST_CASE("a record holds the question, what ran and what was observed") {
     FakePlan plan = h200_plan();
     plan.bias = 1.25;
     FakeDevice device(plan);
@@ -79,7 +79,7 @@ TEST_CASE("attention without an implementation runs the bundled kernel that suit
     CHECK(record->question.execution.implementation == Implementation::wgmma);
 }
 
-TEST_CASE("a library's attention kernel is refused by name of what to ask instead") {
+TEST_CASE("a library's attention kernel is refused, with what to ask instead") {
     FakeDevice device(h200_plan());
     for (const std::string impl : {"flash1", "flash2", "flash3"}) {
         const auto record = measure_one(
@@ -91,7 +91,7 @@ TEST_CASE("a library's attention kernel is refused by name of what to ask instea
     }
 }
 
-TEST_CASE("an implementation that the operation does not have is refused with those it has") {
+TEST_CASE("an implementation that the operation does not have is refused, with those it has") {
     FakeDevice device(h200_plan());
     const auto record = measure_one(device, question("copy elements=4096 impl=library"), {});
     REQUIRE(record);
@@ -113,7 +113,7 @@ TEST_CASE("a wrong kernel is never timed") {
     CHECK(sampled == 0);
 }
 
-TEST_CASE("one failing case becomes a record and the rest go on") {
+TEST_CASE("one failing case becomes a record and the others are measured") {
     for (const auto& [fault, words] :
          {std::pair(Fault::unavailable, "no bundled kernel"), std::pair(Fault::failing, "700"),
           std::pair(Fault::wrong_result, "wrong result"),
@@ -128,7 +128,7 @@ TEST_CASE("one failing case becomes a record and the rest go on") {
         CHECK(failed.failure->find(words) != std::string::npos);
         CHECK_FALSE(failed.measured());
         CHECK(record_of(result, "sum").measured());
-        // What cannot be timed still makes a record that reads back.
+        // A case that cannot be timed still makes a record that reads back.
         CHECK(parse_record(to_json_line(failed)).failure == failed.failure);
     }
 }
@@ -145,7 +145,7 @@ TEST_CASE("throttled samples are discarded and reported") {
     CHECK(record->time() / reference->time() == Approx(1.0).epsilon(0.01));
 }
 
-TEST_CASE("without counters or CUPTI there are times, and the reason") {
+TEST_CASE("without counters there are times, and a reason for the missing counters") {
     FakePlan plan = h200_plan();
     remove_feature(plan, "counters", "the driver keeps counters to administrators");
     FakeDevice device(plan);
@@ -176,7 +176,7 @@ TEST_CASE("a fatal error stops the run; its record is kept and the rest is left 
     CHECK(record_of(retried, "softmax").measured());
 }
 
-TEST_CASE("a second run skips what is there, and an interrupted one can go on") {
+TEST_CASE("a second run skips existing records, and an interrupted run can be continued") {
     const Folder folder;
     bool stop = false;
     SuiteOptions options;
@@ -201,7 +201,7 @@ TEST_CASE("a second run skips what is there, and an interrupted one can go on") 
     CHECK(all.damaged.empty());
 }
 
-TEST_CASE("a run goes on beside damaged records") {
+TEST_CASE("a run continues despite damaged records") {
     const Folder folder;
     FakeDevice device(h200_plan());
     const std::vector<Question> one{question("copy elements=4096")};
@@ -214,10 +214,10 @@ TEST_CASE("a run goes on beside damaged records") {
     CHECK(result.skipped == 1);
     const RecordFile after = read_records(path);
     CHECK(after.records.size() == 2);
-    CHECK(after.damaged.size() == 1);  // the incomplete tail is gone, the damaged line is kept
+    CHECK(after.damaged.size() == 1);  // the incomplete tail is removed, the damaged line is kept
 }
 
-TEST_CASE("two runs of the fake agree and the progress counts to the end") {
+TEST_CASE("two runs of the fake agree, and the progress counts to the end") {
     std::vector<SuiteProgress> seen;
     SuiteOptions options;
     options.progress = [&seen](const SuiteProgress& progress) { seen.push_back(progress); };

@@ -1,4 +1,4 @@
-// Every command that measures or reads records, in-process, on the fake device.
+// Commands that measure or read records, run in-process on the fake device.
 #include <algorithm>
 #include <csignal>
 #include <nlohmann/json.hpp>
@@ -26,7 +26,7 @@ Transcript run_fake(const std::string& line) {
     return run_on(h200_plan(), line);
 }
 
-/// Records of a few operations with times 10 % above the predictions.
+/// Writes records of a few operations whose times are 10 % above the predictions.
 void fill(const Folder& folder) {
     FakePlan plan = h200_plan();
     plan.bias = 1.1;
@@ -93,7 +93,7 @@ TEST_CASE("the quick suite runs, keeps records and resumes") {
     CHECK(second.out.empty());
 }
 
-TEST_CASE("Ctrl-C finishes cleanly and a second run goes on") {
+TEST_CASE("Ctrl-C ends cleanly and a second run continues") {
     const Folder folder;
     FakePlan plan = h200_plan();
     int samples = 0;
@@ -121,7 +121,7 @@ TEST_CASE("random shapes are measured") {
     CHECK(t.out == run_fake("measure --random 8 --seed 3 --format csv").out);
 }
 
-TEST_CASE("validate reports in every format and fails beyond the bound") {
+TEST_CASE("validate reports in every format and fails above the bound") {
     const Folder folder;
     fill(folder);
     const Transcript table = run_fake("validate " + folder.path());
@@ -142,7 +142,7 @@ TEST_CASE("validate reports in every format and fails beyond the bound") {
     CHECK(holds(beyond.err, "exceeds 5 %"));
 }
 
-TEST_CASE("validate names damaged lines and reads the rest") {
+TEST_CASE("validate names damaged lines and reads the others") {
     const Folder folder;
     fill(folder);
     const std::string path = folder.file("matmul.jsonl");
@@ -212,7 +212,7 @@ TEST_CASE("calibrate writes an overlay that ridge gpus check accepts") {
     CHECK(run_fake("calibrate -o /nonexistent/mine.toml").code != 0);
 }
 
-TEST_CASE("doctor says what works, what does not, and the remedy") {
+TEST_CASE("doctor says what works, what is missing, and the remedy") {
     FakePlan plan = h200_plan();
     remove_feature(plan, "counters", "the driver keeps counters to administrators");
     const Transcript t = run_on(plan, "doctor");
@@ -227,7 +227,7 @@ TEST_CASE("doctor says what works, what does not, and the remedy") {
     CHECK(nlohmann::json::parse(none.out)[0]["ok"] == false);
 }
 
-TEST_CASE("effect --measure measures what its points ask, keeps records, and compares") {
+TEST_CASE("effect --measure measures the points of an effect, keeps records, and compares") {
     const Folder folder;
     const std::string line = "effect bank-conflicts --measure --format csv --save " + folder.path();
     const Transcript t = run_fake(line);
@@ -235,7 +235,7 @@ TEST_CASE("effect --measure measures what its points ask, keeps records, and com
     CHECK(t.code == 0);
     CHECK(holds(t.err, "6 measured, 0 failed"));
     CHECK(holds(t.out, "bank-conflicts,ways,32,"));
-    // A second run finds them; --records draws them without a device.
+    // A second run finds the records. --records draws them without a device.
     const Transcript again = run_fake(line);
     CHECK(holds(again.err, "0 measured, 0 failed, 6 already there"));
     CHECK(again.out == t.out);
@@ -245,7 +245,7 @@ TEST_CASE("effect --measure measures what its points ask, keeps records, and com
     CHECK(drawn.code == 0);
     CHECK(holds(drawn.out, "the same direction"));
     CHECK(run_fake("effect bank-conflicts --measure --device 7").code == 3);
-    // What would be asked, without asking.
+    // --questions prints what would be measured, without measuring.
     const Transcript asked = run_fake("effect bank-conflicts --gpu h200-sxm --questions");
     CHECK(asked.code == 0);
     CHECK(asked.out.starts_with("access pattern=bank_conflict "));

@@ -1,4 +1,4 @@
-// The canonical text of an operation reads back to the same operation and names it stably.
+// The canonical text of an operation reads back as the same operation and is stable.
 #include "measure/record/record.h"
 #include "measure/run/suite.h"
 #include "tests/catch.h"
@@ -8,7 +8,7 @@ using namespace ridge;
 using namespace ridge::measure;
 using ridge::test::question;
 
-TEST_CASE("defaults that are written out do not change the canonical text") {
+TEST_CASE("explicit defaults do not change the canonical text") {
     CHECK(canonical_text(question("matmul m=8 n=16 k=32").operation) ==
           "matmul dtype=bf16 m=8 n=16 k=32");
     CHECK(canonical_text(
@@ -46,7 +46,7 @@ TEST_CASE("the canonical text reads back to itself") {
     }
 }
 
-TEST_CASE("keys differ in everything that changes the answer") {
+TEST_CASE("the key differs with everything that changes the answer") {
     const std::string base = key_of(question("copy elements=10"), "NVIDIA H200");
     CHECK(base == key_of(question("copy dtype=bf16 elements=10"), "NVIDIA H200"));
     for (const char* text :

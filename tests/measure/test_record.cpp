@@ -1,4 +1,4 @@
-// Records: what is written is what is read, damage is named and does not spread.
+// Records are read as they were written; damage is named and does not spread.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/file.h>
@@ -64,7 +64,7 @@ TEST_CASE("a record reads back exactly") {
     check_same(parse_record(to_json_line(record)), record);
 }
 
-TEST_CASE("early records call the usual kernel of every operation the library's") {
+TEST_CASE("early records that name the usual kernel `library` are read as that kernel") {
     const auto read_back = [](const std::string& text, const std::string& now) {
         const std::string line = to_json_line(example_record(text));
         const std::string early =
@@ -81,7 +81,7 @@ TEST_CASE("early records call the usual kernel of every operation the library's"
     read_back("matmul m=4 n=8 k=16 impl=library", "library");
 }
 
-TEST_CASE("every member survives, also those that are rare") {
+TEST_CASE("every member survives, even the rare ones") {
     Record record = example_record("matmul m=64 n=64 k=64 dtype=fp16 impl=mma tile=64x64x32");
     record.device.mig = true;
     record.question.seed = 9;
@@ -97,7 +97,7 @@ TEST_CASE("every member survives, also those that are rare") {
     check_same(parse_record(to_json_line(record)), record);
 }
 
-TEST_CASE("reasons of a clock are named, unknown ones by their bits") {
+TEST_CASE("reasons for a clock have names, unknown ones their bits") {
     CHECK(measure::clock_reason_words(0).empty());
     CHECK(measure::clock_reason_words(0x44) ==
           std::vector<std::string>{"sw_power_cap", "hw_thermal"});
@@ -105,7 +105,7 @@ TEST_CASE("reasons of a clock are named, unknown ones by their bits") {
           std::vector<std::string>{"0x10000000000"});
 }
 
-TEST_CASE("a word that no record has is refused with the nearest that one has") {
+TEST_CASE("an unknown word in a record is refused with the nearest known one") {
     try {
         static_cast<void>(measure::parse_method("activty"));
         FAIL("it is none of the words");
@@ -116,7 +116,7 @@ TEST_CASE("a word that no record has is refused with the nearest that one has") 
     CHECK(measure::parse_data_pattern("zeros") == measure::DataPattern::zeros);
 }
 
-TEST_CASE("a failure and a result that is not a number survive") {
+TEST_CASE("a failure and a result that is not finite survive") {
     Record record = example_record();
     record.timing.reset();
     record.failure = "wrong result";
@@ -130,7 +130,7 @@ TEST_CASE("a failure and a result that is not a number survive") {
     CHECK(std::isnan(parse_record(to_json_line(record)).verification->frobenius_error));
 }
 
-TEST_CASE("what is wrong with a record is named") {
+TEST_CASE("errors in a record name the member") {
     const std::string line = to_json_line(example_record());
     CHECK(complaint_of("") == "not a line of JSON, or cut short");
     CHECK(complaint_of(line.substr(0, line.size() / 2)) == "not a line of JSON, or cut short");
@@ -153,7 +153,7 @@ TEST_CASE("what is wrong with a record is named") {
           "verification must be ok when there is a time");
 }
 
-TEST_CASE("damaged and cut lines are reported with file and line, the rest is read") {
+TEST_CASE("damaged and cut lines are reported with file and line, and the others are read") {
     const std::string good = to_json_line(example_record());
     const std::string text =
         good + "\n\n{\"schema\": 1\n" + good + "\nno json\n" + good.substr(0, 99);
@@ -165,7 +165,7 @@ TEST_CASE("damaged and cut lines are reported with file and line, the rest is re
     CHECK(to_string(file.damaged[2].location) == "h200.jsonl:6");
 }
 
-TEST_CASE("every cut of a file loses at most the record that was cut") {
+TEST_CASE("a file that is cut anywhere loses at most one record") {
     const std::string line = to_json_line(example_record("copy elements=4096")) + "\n";
     const std::string text = line + line;
     for (std::size_t length = 0; length <= text.size(); length += 7) {
@@ -177,7 +177,7 @@ TEST_CASE("every cut of a file loses at most the record that was cut") {
     }
 }
 
-TEST_CASE("appending cuts off an incomplete line and keeps a complete one") {
+TEST_CASE("appending removes an incomplete line and keeps a complete one") {
     const Folder folder;
     const std::string path = folder.file("records.jsonl");
     const Record record = example_record();
@@ -192,7 +192,7 @@ TEST_CASE("appending cuts off an incomplete line and keeps a complete one") {
     CHECK(text_of(path) == line + "\n" + line + "\n");
 }
 
-TEST_CASE("a file of somebody else is refused and left as it is") {
+TEST_CASE("a file that is not ridge's is refused and left as it is") {
     const Folder folder;
     const std::string path = folder.file("matmul.jsonl");
     const Record record = example_record();
@@ -215,7 +215,7 @@ TEST_CASE("a signal while another program holds the file loses no record") {
     REQUIRE(other >= 0);
     REQUIRE(::flock(other, LOCK_EX) == 0);
 
-    struct sigaction quiet {};  // without SA_RESTART: system calls return EINTR
+    struct sigaction quiet {};  // without SA_RESTART, so system calls return EINTR
     quiet.sa_handler = [](int) {};
     struct sigaction before {};
     REQUIRE(::sigaction(SIGUSR1, &quiet, &before) == 0);
@@ -238,7 +238,7 @@ TEST_CASE("a signal while another program holds the file loses no record") {
     CHECK(read_records(path).records.size() == 2);
 }
 
-TEST_CASE("a record that cannot be written is an error with the system's reason") {
+TEST_CASE("a record that cannot be written is an error with the reason") {
     const Record record = example_record();
     CHECK_THROWS_WITH(append_record("/nonexistent/records.jsonl", record),
                       Catch::Contains("cannot be opened"));

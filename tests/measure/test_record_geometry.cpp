@@ -1,5 +1,5 @@
-// The geometry of the bundled kernels against what the committed records say was launched: grid,
-// threads and shared memory of every kernel, and the blocks that registers and shared memory leave
+// The geometry of the bundled kernels compared with the launches in the committed records: grid,
+// threads and shared memory of every kernel, and the blocks that registers and shared memory allow
 // on a multiprocessor.
 #include <algorithm>
 
@@ -28,7 +28,8 @@ const std::vector<Record>& records() {
     return all;
 }
 
-/// Launched by ridge's own kernels; of standard attention, the softmax of the scores alone.
+/// The launches of ridge's own kernels. Of standard attention, that is only the softmax of the
+/// scores.
 measure::Geometry bundled_part(const Record& record) {
     measure::Geometry geometry = *record.geometry;
     if (record.question.execution.implementation != Implementation::standard) return geometry;
@@ -40,7 +41,7 @@ measure::Geometry bundled_part(const Record& record) {
 
 }  // namespace
 
-TEST_CASE("Every recorded launch is the one that the model's geometry gives", "[records]") {
+TEST_CASE("Every recorded launch has the model's geometry", "[records]") {
     std::size_t compared = 0;
     for (const Record& record : records()) {
         if (!record.geometry) continue;
@@ -54,7 +55,7 @@ TEST_CASE("Every recorded launch is the one that the model's geometry gives", "[
     CHECK(compared > 2000);
 }
 
-TEST_CASE("Tiles and splits that records name are those of the geometry", "[records]") {
+TEST_CASE("Tiles and splits in the records are those of the geometry", "[records]") {
     std::size_t splits = 0;
     for (const Record& record : records()) {
         const auto* const op = std::get_if<model::Attention>(&record.question.operation);
@@ -80,8 +81,7 @@ TEST_CASE("Tiles and splits that records name are those of the geometry", "[reco
     }
 }
 
-TEST_CASE("As many blocks of a matrix product share a multiprocessor as the geometry says",
-          "[records]") {
+TEST_CASE("As many blocks of a product share a multiprocessor as the geometry says", "[records]") {
     const auto machine = model::make_machine(model::catalogue().at("h200-sxm"));
     std::size_t compared = 0;
     for (const Record& record : records()) {

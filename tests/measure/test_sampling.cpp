@@ -1,4 +1,4 @@
-// The stopping rule and the choice of the method.
+// The stopping rule of sampling and the choice of the method.
 #include "measure/run/sampling.h"
 #include "tests/catch.h"
 #include "tests/measure/fakes.h"
@@ -10,7 +10,7 @@ using ridge::test::question;
 
 namespace {
 
-/// A case whose samples follow a script and cost `seconds` of a clock each.
+/// A case whose samples follow a script. Each sample takes `seconds` on the clock.
 class ScriptedCase : public Case {
   public:
     ScriptedCase(std::function<Sample(std::int64_t)> script, double seconds, double& clock)
@@ -60,7 +60,7 @@ TEST_CASE("a quiet case stops as soon as there are enough samples") {
     CHECK(timing.statistics->median == Approx(100e-6));
 }
 
-TEST_CASE("a noisy case goes on until its interval is narrow") {
+TEST_CASE("a noisy case continues until its interval is narrow") {
     const auto noisy = [](std::int64_t i) { return at(100.0 + static_cast<double>(i * 37 % 11)); };
     const Timing timing = sample_script(noisy, 1e-5, {.seconds = 10.0, .most = 5000});
     CHECK(timing.converged);
@@ -68,7 +68,7 @@ TEST_CASE("a noisy case goes on until its interval is narrow") {
     CHECK(timing.statistics->relative_half_width() <= 0.005);
 }
 
-TEST_CASE("the budget ends what does not converge, and it says so") {
+TEST_CASE("the budget ends a case that does not converge, and the result says so") {
     const auto bimodal = [](std::int64_t i) { return at(i % 2 == 0 ? 100.0 : 200.0); };
     const Timing timing = sample_script(bimodal, 0.01, {.seconds = 0.5});
     CHECK_FALSE(timing.converged);
@@ -78,7 +78,7 @@ TEST_CASE("the budget ends what does not converge, and it says so") {
     CHECK(most.samples.size() == 64);
 }
 
-TEST_CASE("throttled samples are kept, counted and not believed") {
+TEST_CASE("throttled samples are kept and counted but not used") {
     const auto throttled = [](std::int64_t i) {
         Sample sample = at(i % 3 == 0 ? 150.0 : 100.0);
         sample.throttled = i % 3 == 0;
@@ -106,7 +106,7 @@ TEST_CASE("an interruption ends sampling at once") {
     CHECK(timing.samples.size() < 30);
 }
 
-TEST_CASE("the method follows duration, kernels, launch mode and what the machine has") {
+TEST_CASE("the method follows from duration, kernels, launch mode and features of the machine") {
     const DeviceInfo all = h200_plan().info;
     FakePlan plan = h200_plan();
     remove_feature(plan, "activity", "no CUPTI here");

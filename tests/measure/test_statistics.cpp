@@ -1,4 +1,4 @@
-// Order statistics against values worked by hand, and the interval against brute force.
+// Order statistics compared with values worked out by hand, and the interval with brute force.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -10,12 +10,13 @@ using namespace ridge::measure;
 
 namespace {
 
-/// Chance that fair coins show between `low + 1` and `high` heads: the median lies between those
-/// order statistics (counted from 0). All 2^n outcomes are looked at.
+/// Chance that n fair coins show between `low + 1` and `high` heads, by counting all 2^n outcomes.
+/// This is the chance that the median lies between the order statistics `low` and `high`, counted
+/// from 0.
 double covered_by_enumeration(int n, std::int64_t low, std::int64_t high) {
     std::int64_t inside = 0;
     for (std::uint64_t outcome = 0; outcome < (std::uint64_t{1} << n); ++outcome) {
-        const int below = __builtin_popcountll(outcome);  // samples under the median
+        const int below = __builtin_popcountll(outcome);  // samples below the median
         if (below > low && below <= high) ++inside;
     }
     return static_cast<double>(inside) / std::pow(2.0, n);
@@ -39,7 +40,7 @@ TEST_CASE("median, quantiles and drift of known samples") {
 }
 
 TEST_CASE("the interval of the median has the tabulated positions") {
-    // Standard table of distribution-free 95 % intervals, positions from 1: n = 6: 1 to 6,
+    // Standard table of distribution-free 95 % intervals, positions counted from 1: n = 6: 1 to 6,
     // n = 10: 2 to 9, n = 20: 6 to 15, n = 50: 18 to 33.
     const auto positions = [](std::int64_t n) {
         const OrderInterval i = median_interval(n);
@@ -51,7 +52,7 @@ TEST_CASE("the interval of the median has the tabulated positions") {
     CHECK(positions(50) == std::pair<std::int64_t, std::int64_t>(18, 33));
 }
 
-TEST_CASE("the interval's confidence is that of all coin sequences, and no narrower one suffices") {
+TEST_CASE("the interval's confidence is exact, and no narrower interval suffices") {
     for (int n = 1; n <= 16; ++n) {
         CAPTURE(n);
         const OrderInterval i = median_interval(n);
@@ -66,7 +67,7 @@ TEST_CASE("the interval's confidence is that of all coin sequences, and no narro
     }
 }
 
-TEST_CASE("the interval stays sound for many samples") {
+TEST_CASE("the interval is right for many samples") {
     const OrderInterval i = median_interval(100'000);
     // Normal approximation: half width 1.96 sqrt(n) / 2 positions.
     CHECK(static_cast<double>(i.high - i.low) == Approx(1.96 * std::sqrt(1e5)).epsilon(0.01));

@@ -1,4 +1,4 @@
-// The suites expand, fit the GPU and repeat.
+// The suites expand to valid questions that suit the GPU, and random ones repeat for a seed.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -24,7 +24,7 @@ TEST_CASE("rows expand to all combinations and follow references") {
     CHECK_THROWS_AS(expand("x m=@m"), InputError);
 }
 
-TEST_CASE("the suites are valid, without repetitions, and the full one holds the quick one") {
+TEST_CASE("the suites are valid and without repetitions, and the full one includes the quick one") {
     for (const std::int32_t capability : {80, 86, 89, 90, 100}) {
         CAPTURE(capability);
         std::set<std::string> quick;
@@ -53,11 +53,11 @@ TEST_CASE("every question of the suites has a prediction on the H200") {
         total += std::get<model::Prediction>(outcome).time;
         CHECK(std::get<model::Prediction>(outcome).footprint < 0.5 * machine.dram_capacity);
     }
-    // Twenty samples of everything take a fraction of the suite's time.
+    // Twenty samples of everything take less than half of the suite's time.
     CHECK(20.0 * total < seconds_of(Suite::full) * 0.5 * units::s);
 }
 
-TEST_CASE("wgmma is asked of Hopper alone and fp8 of no Ampere") {
+TEST_CASE("wgmma is asked only of Hopper, and Ampere is not asked for fp8") {
     for (const Question& q : suite(Suite::full, 80)) {
         CHECK(q.execution.implementation != model::Implementation::wgmma);
         CHECK(type_of(q.operation) != model::DataType::fp8);

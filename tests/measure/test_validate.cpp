@@ -1,4 +1,4 @@
-// Errors and their causes against records made with known ones.
+// Validation finds errors and their causes in records that were made with known ones.
 #include <cmath>
 
 #include "measure/judge/validate.h"
@@ -70,7 +70,7 @@ TEST_CASE("the error splits into work and rate") {
     CHECK(*matmul.work == Approx(1.0 / 1.02));
 }
 
-TEST_CASE("L2 bytes and executed FLOP are compared, and their mean errors summed up") {
+TEST_CASE("L2 bytes and executed FLOP are compared and their mean errors reported") {
     std::vector<Record> records =
         records_with_bias(1.0, {"matmul m=8192 n=8192 k=8192", "matmul m=4096 n=4096 k=4096"});
     for (std::size_t i = 0; i < records.size(); ++i) {
@@ -88,7 +88,7 @@ TEST_CASE("L2 bytes and executed FLOP are compared, and their mean errors summed
     CHECK(v.groups[0].counted == 2);
 }
 
-TEST_CASE("padding that the hardware multiplies is no error of FLOP") {
+TEST_CASE("padding that the hardware multiplies is not an error of FLOP") {
     std::vector<Record> records =
         records_with_bias(1.0, {"matmul m=100 n=104 k=104 impl=mma dtype=bf16"});
     Counters counters = std::get<Counters>(records[0].counters);
@@ -115,7 +115,7 @@ TEST_CASE("small traffic is not compared with counters") {
     CHECK_FALSE(v.comparisons[0].dram);
 }
 
-TEST_CASE("records without a comparison say why") {
+TEST_CASE("records that cannot be compared say why") {
     std::vector<Record> records = records_with_bias(
         1.0, {"copy elements=4096", "softmax rows=64 cols=64", "sum rows=64 cols=64"});
     records[0].device.name = "ACME Unheard-of 9000";
@@ -136,7 +136,7 @@ TEST_CASE("a failure that was measured later is no longer unused") {
     CHECK(validate(records, catalogue(), hardware::View::calibrated).unused.empty());
 }
 
-TEST_CASE("the worst cases come worst first") {
+TEST_CASE("the worst cases are sorted from the worst down") {
     std::vector<Record> records;
     for (const double bias : {1.1, 3.0, 1.5, 0.9, 2.0}) {
         records.push_back(records_with_bias(bias, {"matmul m=4096 n=4096 k=4096"}).front());

@@ -1,4 +1,4 @@
-// An operation from its text, and what is wrong with a text.
+// Parses the text of an operation, and finds what is wrong with a text.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@
 
 namespace ridge::test {
 
-/// Throws `InputError` as the program does, std::bad_variant_access where it is another operation.
+/// Throws `InputError` as the program does, and std::bad_variant_access if it is another operation.
 template <class Op>
 Op make(std::string_view text) {
     const model::OperationText parsed = model::parse_operation(text);
     return std::get<Op>(model::make_operation(parsed.kind, parsed.parameters));
 }
 
-/// The message of the error; empty where there is none.
+/// The message of the error, or an empty string if there is none.
 inline std::string problem_of(std::string_view text) {
     try {
         const model::OperationText parsed = model::parse_operation(text);

@@ -14,7 +14,7 @@ using namespace ridge::model;
 
 namespace {
 
-/// A number from the environment; zero where there is none.
+/// A number from the environment, or zero if it is not set.
 std::uint64_t setting(const char* name) {
     const char* const text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
     return text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
@@ -107,10 +107,10 @@ void grow(std::vector<std::pair<std::string, Operation>>& larger, const Op& op, 
 std::vector<std::pair<std::string, Operation>> grown_attention(const Attention& op) {
     std::vector<std::pair<std::string, Operation>> larger;
     grow(larger, op, "batch", &Attention::batch);
-    // More keys would wake a window that hides none, which some kernels refuse.
+    // With more keys, a window that hides no key begins to hide some, which some kernels refuse.
     const bool idle = op.window > 0 && without_idle_masks(op).window == 0;
     if (!idle) grow(larger, op, "seq_kv", &Attention::seq_kv);
-    // A window lies before a single query, and on both sides of one among others (eq. A3).
+    // A window lies before a single query, but on both sides of one of several queries (eq. A3).
     const bool turns = op.window > 0 && !op.causal && op.seq_q == 1;
     if ((!op.causal || op.seq_q * 2 <= op.seq_kv) && !turns && !idle) {
         grow(larger, op, "seq_q", &Attention::seq_q);
@@ -161,7 +161,7 @@ std::string random_expression(Random& random, int depth) {
 
 namespace {
 
-/// Of a tensor, not of constants and scalars alone; drawn again where constants fold to infinity.
+/// An expression of at least one tensor. It is drawn again if its constants fold to infinity.
 Expression random_tensor_expression(Random& random) {
     while (true) {
         const std::string text = random_expression(random, 3);
@@ -219,7 +219,7 @@ Moe random_moe(Random& random) {
             .type = random.pick(types)};
 }
 
-/// How often a kind is drawn: there are many kinds of collectives and rows.
+/// How often a kind is drawn. There are many kinds of collectives and row operations.
 int weight_of(OperationKind kind) {
     switch (kind) {
         case OperationKind::matmul:
@@ -244,7 +244,7 @@ int weight_of(OperationKind kind) {
 
 }  // namespace
 
-// Without a default: the compiler names the kind that lacks a case.
+// There is no default, so that the compiler names a kind without a case.
 Operation random_operation(Random& random, OperationKind kind) {
     switch (kind) {
         case OperationKind::matmul:
@@ -368,7 +368,7 @@ struct Grow {
     Larger operator()(const Copy& op) const { return one(op, "elements", &Copy::elements); }
     Larger operator()(const Access& op) const {
         Larger larger = one(op, "elements", &Access::elements);
-        const bool most = op.degree >= 16;  // twice that must stay within a warp
+        const bool most = op.degree >= 16;  // twice this degree must stay within a warp
         if (op.pattern != AccessPattern::misaligned && !most) {
             grow(larger, op, "degree", &Access::degree);
         }

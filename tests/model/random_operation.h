@@ -1,4 +1,4 @@
-// Random valid operations for property tests: seeded, of all kinds, counts log-uniform.
+// Random valid operations of all kinds for property tests: seeded, with log-uniform counts.
 //
 //   Random random(7);
 //   for (std::size_t i = 0; i < case_count(1000); ++i) {
@@ -6,8 +6,8 @@
 //       const Execution execution = random_execution(operation, random);
 //
 // An operation kind without a case in `random_operation` does not compile, and implementations come
-// from the operation table: what is added to the model is covered by every property. For a long run
-// (scripts/soak) RIDGE_CASES multiplies `case_count` and RIDGE_SEED moves every seed.
+// from the operation table, so every property covers what is added to the model. For a long run
+// (scripts/soak), RIDGE_CASES multiplies `case_count` and RIDGE_SEED changes every seed.
 #pragma once
 
 #include <cstdint>
@@ -49,21 +49,21 @@ class Random {
 enum class Heads : std::uint8_t { equal, grouped };
 
 [[nodiscard]] model::Attention random_attention(Random& random, Heads heads);
-/// Any kind, products and attention most often.
+/// An operation of any kind; products and attention are drawn most often.
 [[nodiscard]] model::Operation random_operation(Random& random);
 [[nodiscard]] model::Operation random_operation(Random& random, model::OperationKind kind);
 
-/// The text of an expression nested at most `depth` deep: functions, operators, inputs.
+/// The text of an expression of functions, operators and inputs, nested at most `depth` deep.
 [[nodiscard]] std::string random_expression(Random& random, int depth);
 
-/// An implementation that the operation table lists, L2 state, launch mode; now and then a tile.
+/// An implementation from the operation table, an L2 state, a launch mode and sometimes a tile.
 [[nodiscard]] model::Execution random_execution(const model::Operation& operation, Random& random);
 
-/// The operation with each of its dimensions made larger in turn, and that dimension's name.
+/// Copies of the operation with one dimension made larger, each with that dimension's name.
 [[nodiscard]] std::vector<std::pair<std::string, model::Operation>> grown(
     const model::Operation& operation);
 
-/// The shape in words, for messages of failing cases.
+/// Describes the shape for messages of failing cases.
 [[nodiscard]] std::string describe(const model::Operation& operation);
 
 }  // namespace ridge::test

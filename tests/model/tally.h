@@ -1,11 +1,11 @@
-// How often, and how far, a ratio goes beyond a limit: for properties that hold but for rare corners.
+// Counts how often and how far a ratio exceeds a limit, for properties with few exceptions.
 //
 //   Tally masks{.usual = 1.6, .ever = 2.5};
 //   masks.add(after / before, [&] { return describe(call); });      // for every case
 //   masks.check();
 //
-// Method: at most one case in a thousand may lie beyond `usual`, and none beyond `ever`. The text of
-// the worst case is made when it is found and printed when the check fails.
+// Method: at most one case in a thousand may exceed `usual`, and none may exceed `ever`. The text
+// of the worst case is made when the case is found and printed when the check fails.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@
 namespace ridge::test {
 
 struct Tally {
-    double usual = 1.0;  ///< what all but one in a thousand keep
-    double ever = 1.0;   ///< what all keep
+    double usual = 1.0;  ///< the limit that all but one case in a thousand keep
+    double ever = 1.0;   ///< the limit that all cases keep
     std::size_t cases = 0;
     std::size_t beyond = 0;
     double worst = 0.0;

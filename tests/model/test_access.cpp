@@ -1,4 +1,4 @@
-// Access patterns: sectors, wavefronts and passes worked by hand, and what follows for the time.
+// Access patterns: sectors, wavefronts and passes worked by hand, and the times that follow.
 #include <string>
 
 #include "hardware/error.h"
@@ -48,23 +48,23 @@ TEST_CASE("a strided warp touches min(32, 4 s) sectors of 4-byte words", "[acces
         CHECK(work.sectors == sectors);
         CHECK(work.useful == Approx(4.0 / sectors));
         CHECK(work.work.l2.base() == Approx(elements * sectors));
-        // DRAM delivers 64 bytes at once, so there a stride costs up to 16 words.
+        // DRAM delivers 64 bytes at once, so a stride costs DRAM up to 16 words.
         const auto delivered = static_cast<double>(std::min<std::int64_t>(64, 4 * stride));
         CHECK(work.work.dram_read.base() == Approx(elements * delivered));
-        // Beyond 240 bytes each word has a DRAM page of its own, and a line of L2 beyond 128.
+        // Beyond 240 bytes each word has its own DRAM page; beyond 128 bytes, its own L2 line.
         const double step = 4.0 * static_cast<double>(stride);
         CHECK(work.skipped.base() == Approx(elements * std::min(step - delivered, 240.0)));
         CHECK(work.lines.base() == Approx(elements * std::min(step, 128.0)));
         CHECK(work.work.compulsory_read.base() == 4.0 * elements);
     }
-    // Two bytes: half of a sector is the seventeenth word's at stride 8. Eight bytes: 8 sectors.
+    // Two-byte words with stride 8: the warp touches 16 sectors. Eight-byte words: 8 sectors.
     CHECK(access_work(access(AccessPattern::strided, 8, DataType::bf16), pieces).sectors == 16);
     CHECK(access_work(access(AccessPattern::strided, 1, DataType::fp64), pieces).sectors == 8);
     CHECK(access_work(access(AccessPattern::strided, 4, DataType::fp64), pieces).sectors == 32);
     CHECK(access_work(access(AccessPattern::strided, 1, DataType::int8), pieces).sectors == 1);
 }
 
-TEST_CASE("a misaligned warp straddles one sector more, which DRAM reads once", "[access]") {
+TEST_CASE("a misaligned warp touches one more sector, which DRAM reads once", "[access]") {
     for (const std::int64_t offset : {0, 1, 7, 8, 15, 16, 31, 1024}) {
         INFO("offset " << offset);
         const AccessWork work = access_work(access(AccessPattern::misaligned, offset), pieces);
@@ -77,7 +77,7 @@ TEST_CASE("a misaligned warp straddles one sector more, which DRAM reads once", 
     CHECK(access_work(access(AccessPattern::misaligned, 1, DataType::bf16), pieces).sectors == 3);
 }
 
-TEST_CASE("branches and banks take as many passes as paths and ways", "[access]") {
+TEST_CASE("branches take a pass per path, bank conflicts a pass per way", "[access]") {
     const AccessWork split = access_work(access(AccessPattern::divergent, 5), pieces);
     CHECK(split.passes == 5.0);
     CHECK(split.work.fma.base() == 1024.0 * elements);  // 512 FMA, whatever the path
@@ -88,7 +88,8 @@ TEST_CASE("branches and banks take as many passes as paths and ways", "[access]"
     CHECK(banks.work.dram() == Bytes{});
 }
 
-TEST_CASE("strides cost DRAM time, beyond its pieces only for what it passes over", "[access]") {
+TEST_CASE("strides cost DRAM time; beyond 64 bytes, only for the bytes they pass over",
+          "[access]") {
     const double row = microseconds(access(AccessPattern::strided, 1));
     CHECK(row > 4.0 * elements / 4.8e12 * 1e6);
     CHECK(microseconds(access(AccessPattern::strided, 2)) == Approx(2.0 * row).epsilon(0.15));
@@ -125,7 +126,7 @@ TEST_CASE("misalignment costs the L2, not DRAM", "[access]") {
 TEST_CASE("times of branches and conflicts grow with their degree", "[access]") {
     for (const AccessPattern pattern : {AccessPattern::divergent, AccessPattern::bank_conflict}) {
         Access op = access(pattern, 1);
-        op.elements = std::int64_t{1} << 30;  // beside which a block's start is little
+        op.elements = std::int64_t{1} << 30;  // so that the start of a block hardly counts
         const double one = microseconds(op);
         for (const std::int64_t degree : {2, 3, 8, 32}) {
             INFO(name_of(pattern) << " " << degree);
@@ -141,7 +142,7 @@ TEST_CASE("times of branches and conflicts grow with their degree", "[access]") 
     CHECK(microseconds(many) == Approx(least).epsilon(0.02));
 }
 
-TEST_CASE("few elements wait for one multiprocessor and its latency", "[access]") {
+TEST_CASE("few elements take the latency of one multiprocessor", "[access]") {
     Access chain{.pattern = AccessPattern::divergent, .elements = 32, .degree = 4};
     // One warp: four chains of 512 dependent FMA, four cycles each.
     const double cycles = 4.0 * 512 * 4;
@@ -152,7 +153,7 @@ TEST_CASE("few elements wait for one multiprocessor and its latency", "[access]"
     CHECK(predicted(bank).time.base() == Approx(one.time.base()));
 }
 
-TEST_CASE("the best case is advised with its factor", "[access]") {
+TEST_CASE("advice names the best case of the pattern and its speed-up", "[access]") {
     const Access op = access(AccessPattern::strided, 8);
     const Prediction now = predicted(op);
     const auto advice = advise(op, {.l2 = L2State::cold}, now, h200());
@@ -177,13 +178,13 @@ TEST_CASE("a chase takes the latency of the level that holds its pointers", "[ac
         const auto loads = static_cast<double>(bundled::chase_loads(words * 4));
         return (predicted(op, l2).time - start) / loads / (units::cycle / h200().boost_clock);
     };
-    // The description's cycles: 32.03, 280.9 near, 411 far, 688.9.
+    // Cycles of the description: 32.03 in L1, 280.9 in near L2, 411 in far L2, 688.9 in DRAM.
     CHECK(latency(0.0078125) == Approx(32.0).epsilon(0.01));
     CHECK(latency(4.0) == Approx(280.9).epsilon(0.001));
     CHECK(latency(1024.0) == Approx(688.9).epsilon(0.001));
     CHECK(latency(36.0) > 330.0);
     CHECK(latency(36.0) < 560.0);
-    // Flushed, each pointer comes from DRAM once.
+    // After a flush, each pointer comes from DRAM once.
     CHECK(latency(4.0, L2State::cold) == Approx(688.9).epsilon(0.001));
     CHECK(latency(0.0078125, L2State::cold) < 33.0);
 
@@ -195,7 +196,7 @@ TEST_CASE("a chase takes the latency of the level that holds its pointers", "[ac
     CHECK(std::get<NotModelled>(outcome).reason.find("latency.l1") != std::string::npos);
 }
 
-TEST_CASE("reading a working set over and over runs at the rate of its level", "[access]") {
+TEST_CASE("reading a working set again and again runs at the rate of its level", "[access]") {
     const auto rate = [](double mib) {
         const auto words = static_cast<std::int64_t>(mib * 1024.0 * 1024.0 / 16.0) * 4;
         const Access op{.pattern = AccessPattern::reread, .elements = words};
@@ -219,7 +220,7 @@ TEST_CASE("reading a working set over and over runs at the rate of its level", "
     }
 }
 
-TEST_CASE("a machine without the numbers says so", "[access]") {
+TEST_CASE("a machine without the needed figures gives the reason", "[access]") {
     const hardware::Catalogue catalogue = model::catalogue();
     const auto reason = [](const Access& op, const Machine& machine) {
         const Outcome outcome = predict(op, {}, machine);
@@ -234,7 +235,7 @@ TEST_CASE("a machine without the numbers says so", "[access]") {
     CHECK(reason(access(AccessPattern::bank_conflict, 2), bare).find("shared.bytes_per_clock") !=
           std::string::npos);
     CHECK(reason(strided, bare).empty());
-    // Without a memory model there is the roofline, with every pass.
+    // Without a memory model the time is the roofline, with every pass.
     bare = h200();
     bare.memory.reset();
     const Prediction plain = predicted(access(AccessPattern::bank_conflict, 8), {}, bare);
@@ -244,7 +245,7 @@ TEST_CASE("a machine without the numbers says so", "[access]") {
     CHECK(std::holds_alternative<NotModelled>(eager));
 }
 
-TEST_CASE("the degree goes by the name of its pattern", "[access]") {
+TEST_CASE("the degree has the name that fits its pattern", "[access]") {
     const auto parsed = [](std::string_view text) {
         const OperationText words = parse_operation(text);
         return std::get<Access>(make_operation(words.kind, words.parameters));
@@ -283,7 +284,7 @@ TEST_CASE("the degree goes by the name of its pattern", "[access]") {
     complains("access pattern=strided elements=281474976710656 stride=1024", "too large");
 }
 
-TEST_CASE("the footprint holds what lies between the words", "[access]") {
+TEST_CASE("the footprint includes the bytes between the words", "[access]") {
     const auto bytes = [](const Access& op) {
         return footprint(op, Implementation::bundled, Pass::inference).total().base();
     };

@@ -1,5 +1,5 @@
-// Advice is predicted, not canned: the examples of the field come out, and nothing where nothing
-// helps.
+// Advice comes from predictions, not from fixed texts: it finds the well-known examples, and says
+// nothing if nothing helps.
 #include "model/advice.h"
 
 #include "model/core/fields.h"
@@ -38,8 +38,8 @@ TEST_CASE("a vocabulary of 50257 is padded to 50304") {
     CHECK(describe(*pad).find("pad n from 50257 to 50304: ") == 0);
 }
 
-TEST_CASE("one row more than a wave is worth dropping") {
-    // 256 x 128 tiles: 7 x 15 = 105 against 8 x 15 = 120 on 108 SMs.
+TEST_CASE("dropping the one row beyond a full wave is advised") {
+    // 256 x 128 tiles: 7 x 15 = 105 instead of 8 x 15 = 120 on 108 SMs.
     const auto all =
         advice_for("matmul m=1793 n=1793 k=4096 dtype=bf16 tile=256x128", "a100-sxm-80gb");
     const Advice* trim = find(all, "reduce m from 1793 to 1792");
@@ -47,7 +47,7 @@ TEST_CASE("one row more than a wave is worth dropping") {
     CHECK(trim->speed_up == Approx(2.0).epsilon(0.05));
 }
 
-TEST_CASE("advice is sorted, gains something, and is the time of the changed operation") {
+TEST_CASE("advice is sorted, pays off, and gives the time of the changed operation") {
     const auto all = advice_for("matmul m=4096 n=4095 k=4095 dtype=fp32 impl=naive", "h200-sxm");
     REQUIRE_FALSE(all.empty());
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -57,7 +57,7 @@ TEST_CASE("advice is sorted, gains something, and is the time of the changed ope
     CHECK(find(all, "use the library's kernel") != nullptr);
 }
 
-TEST_CASE("a naive transpose is advised to be tiled, an optimizer's chain of kernels to be fused") {
+TEST_CASE("tiling a naive transpose and fusing an optimizer's chain of kernels are advised") {
     const auto transposed =
         advice_for("transpose rows=8192 cols=8192 dtype=fp32 impl=naive", "h200-sxm");
     const Advice* tile = find(transposed, "use impl tiled");
@@ -68,11 +68,11 @@ TEST_CASE("a naive transpose is advised to be tiled, an optimizer's chain of ker
     CHECK(find(stepped, "use impl fused") != nullptr);
 }
 
-TEST_CASE("where nothing helps nothing is said") {
+TEST_CASE("there is no advice if nothing helps") {
     CHECK(advice_for("matmul m=8192 n=8192 k=8192 dtype=fp8", "h200-sxm").empty());
 }
 
-TEST_CASE("other operations: fuse, narrow, replay") {
+TEST_CASE("other operations: fuse, use a smaller type, replay in a graph") {
     const auto unfused = advice_for(
         "elementwise dtype=fp32 expr='sin(x)^2 + cos(x)^2' elements=16777216 impl=unfused",
         "h200-sxm");
@@ -82,10 +82,10 @@ TEST_CASE("other operations: fuse, narrow, replay") {
     CHECK(find(small, "replay in a graph") != nullptr);
 }
 
-TEST_CASE("kernels that nobody measured are not advised") {
+TEST_CASE("kernels that were not measured are not advised") {
     const auto all =
         advice_for("attention heads=32 seq=4096 head_dim=128 causal=1 dtype=bf16", "b200");
     CHECK(find(all, "use impl flash2") == nullptr);
-    // The other way round the measured kernels are worth a word only where they are faster.
+    // Starting from an unmeasured kernel, the measured ones are advised only if they are faster.
     for (const Advice& advice : all) CHECK(advice.speed_up > 1.0);
 }

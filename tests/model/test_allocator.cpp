@@ -1,4 +1,4 @@
-// The caching allocator by hand: rounding, segments, splitting, merging, emptying, mapping.
+// The caching allocator worked by hand: rounding, segments, splitting, merging, emptying, mapping.
 #include <cstdint>
 #include <random>
 #include <vector>
@@ -30,16 +30,16 @@ TEST_CASE("requests round up to 512 bytes and reserve a segment", "[allocator]")
     CHECK(memory.peak().reserved == 22 * mib);
 }
 
-TEST_CASE("from 10 MiB on a request has its own segment; a rest up to 1 MiB goes with it",
+TEST_CASE("a request of 10 MiB or more has its own segment and keeps a rest of up to 1 MiB",
           "[allocator]") {
     CachingAllocator memory;
     const auto whole = memory.allocate(11 * mib);  // segment of 12 MiB, rest exactly 1 MiB
     CHECK(memory.bytes_of(whole) == 12 * mib);
-    const auto split = memory.allocate(11 * mib - 512);  // rest above 1 MiB: split off
+    const auto split = memory.allocate(11 * mib - 512);  // a rest above 1 MiB is split off
     CHECK(memory.bytes_of(split) == 11 * mib - 512);
     CHECK(memory.now().reserved == 24 * mib);
     CHECK(memory.now().requested == 22 * mib - 512);
-    // The rest serves the next request of the large pool that it can hold.
+    // The rest serves the next request of the large pool that fits into it.
     const auto rest = memory.allocate(mib + 1);
     CHECK(memory.bytes_of(rest) == mib + 512);
     CHECK(memory.now().reserved == 24 * mib);
@@ -56,7 +56,7 @@ TEST_CASE("the smallest free block that fits is taken, and neighbours merge", "[
     const auto d = memory.allocate(3 * mib - 512);
     memory.release(b);
     memory.release(d);
-    // a, b, d are one stretch of 10 MiB again: no new segment.
+    // a, b and d are one stretch of 10 MiB again, so no new segment is needed.
     const auto e = memory.allocate(9 * mib);
     CHECK(memory.now().reserved == 20 * mib);
     CHECK(memory.bytes_of(e) == 10 * mib);
@@ -65,15 +65,15 @@ TEST_CASE("the smallest free block that fits is taken, and neighbours merge", "[
     CHECK(memory.now().reserved == 20 * mib);  // e keeps the segment
 }
 
-TEST_CASE("expandable segments grow by units and give back whole units", "[allocator]") {
+TEST_CASE("expandable segments grow and shrink by whole units", "[allocator]") {
     CachingAllocator memory({.expandable_segments = true});
     const auto a = memory.allocate(15 * mib);
     CHECK(memory.now() ==
           MemoryLevel{.requested = 15 * mib, .allocated = 15 * mib, .reserved = 20 * mib});
-    const auto b = memory.allocate(15 * mib);  // 5 MiB free, 10 more are mapped
+    const auto b = memory.allocate(15 * mib);  // 5 MiB are free, 10 more are mapped
     CHECK(memory.now().reserved == 40 * mib);
     memory.release(a);
-    memory.empty_cache();  // the first 15 MiB hold no whole unit of 20
+    memory.empty_cache();  // the first 15 MiB contain no whole unit of 20
     CHECK(memory.now().reserved == 40 * mib);
     memory.release(b);
     memory.empty_cache();
@@ -85,7 +85,7 @@ TEST_CASE("expandable segments grow by units and give back whole units", "[alloc
 
 TEST_CASE("sizes round up to parts of a power of two", "[allocator]") {
     const CachingAllocator memory({.roundup_power2_divisions = 4});
-    CHECK(memory.rounded(1200) == 1536);  // at most 512 x 4: steps of 512
+    CHECK(memory.rounded(1200) == 1536);  // up to 512 x 4, in steps of 512
     CHECK(memory.rounded(1024 * 1024 + 1) == 1024 * 1280);
     CHECK(memory.rounded(1024 * 1280) == 1024 * 1280);
     CHECK(CachingAllocator().rounded(1024 * 1024 + 1) == 1024 * 1024 + 512);
@@ -103,7 +103,7 @@ TEST_CASE("a limit empties the cache before memory is exhausted", "[allocator]")
     memory.release(b);
 }
 
-TEST_CASE("random sequences keep the books", "[allocator][property]") {
+TEST_CASE("totals stay consistent over random sequences", "[allocator][property]") {
     std::mt19937_64 random(7);
     for (const bool expandable : {false, true}) {
         CachingAllocator memory({.expandable_segments = expandable});

@@ -1,5 +1,5 @@
-// The bundled attention kernels: tiles, grids and splits as the kernels choose them, what they
-// execute, and their time by hand.
+// The bundled attention kernels: the tiles, grids and splits they choose, the work they execute,
+// and their time by hand.
 #include "model/attention/bundled.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ AttentionGrid grid_of(const Attention& op, Implementation implementation) {
     return attention_grid(op, implementation, hopper);
 }
 
-/// Blocks that the tiled kernels walk, tile by tile as their code does.
+/// Counts the blocks that the tiled kernels visit, tile by tile as their code does.
 double walked_scores(const Attention& op, const AttentionBlocks& blocks) {
     double scores = 0.0;
     for (std::int64_t tile = 0; tile * blocks.q < op.seq_q; ++tile) {
@@ -71,10 +71,10 @@ TEST_CASE("tiles and grids of the bundled kernels", "[attention][bundled]") {
     CHECK(mma.tiles == 16 * 17);
     CHECK(mma.blocks_per_sm == 2);
     CHECK(mma.turns == 16);
-    // 40 MiB of 60 hold the keys and values of 20 heads of 4096 x 128, or of 5 of 16384.
+    // The keys and values of 20 heads of 4096 x 128, or of 5 heads of 16384, fit in 40 of 60 MiB.
     CHECK(grid_of(prefill(20, 4096, 128, true), Implementation::wgmma).turns == 1);
     CHECK(grid_of(prefill(16, 16384, 128, true), Implementation::wgmma).turns == 4);
-    // 96 KiB per block: an A100 with 164 KiB holds one, at head_dim 64 two.
+    // 96 KiB per block: an A100 with 164 KiB holds one block, or two at head_dim 64.
     AttentionContext ampere = hopper;
     ampere.sram = 164.0 * units::KiB;
     CHECK(attention_grid(prefill(8, 512, 128, false), Implementation::mma, ampere).blocks_per_sm ==
@@ -91,7 +91,7 @@ TEST_CASE("few queries against a longer cache run the decode kernel", "[attentio
     CHECK(decodes_with_splits(several));
     several.seq_q = 17;  // 68 rows
     CHECK_FALSE(decodes_with_splits(several));
-    // As an H200 was seen to launch them.
+    // Splits seen in launches on an H200.
     const auto splits = [](std::int64_t batch, std::int64_t keys) {
         return grid_of(decoding(batch, 32, 8, keys), Implementation::mma).splits;
     };
@@ -104,7 +104,8 @@ TEST_CASE("few queries against a longer cache run the decode kernel", "[attentio
     CHECK(grid_of(decoding(4, 32, 8, 8192), Implementation::mma).tiles == 4 * 8 * 8);
 }
 
-TEST_CASE("executed scores are those that the kernels walk", "[attention][bundled][property]") {
+TEST_CASE("executed scores are those of the blocks that the kernels visit",
+          "[attention][bundled][property]") {
     std::mt19937 random(11);  // NOLINT(cert-msc32-c,cert-msc51-cpp): cases must repeat
     const auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(random()) % n; };
     for (int i = 0; i < 2000; ++i) {
@@ -119,11 +120,11 @@ TEST_CASE("executed scores are those that the kernels walk", "[attention][bundle
             REQUIRE(counted.scores.executed == walked_scores(op, counted.grid.blocks));
         }
     }
-    // Exponentials: one per score, four lanes per row and block of 64 keys; 8 more per row.
+    // Exponentials: one per score, four per row and block of 64 keys, and 8 more per row.
     const AttentionWork special =
         count_attention(prefill(16, 2048, 128, false), Implementation::mma, hopper);
     CHECK(special.executed_special == 16.0 * 2048 * (2048 * (1 + 4.0 / 64) + 8));
-    // Decoding: tiles of 16 rows, slices of 16 keys, whatever the mask hides.
+    // Decoding: tiles of 16 rows and slices of 16 keys, whatever the mask hides.
     Attention op = decoding(2, 8, 2, 1000);
     op.seq_q = 5;  // 20 rows: two tiles
     op.causal = true;
@@ -131,27 +132,27 @@ TEST_CASE("executed scores are those that the kernels walk", "[attention][bundle
     CHECK(counted.executed_tensor.base() == 2.0 * 2 * 2 * 16 * 1008 * 4 * 128);
 }
 
-TEST_CASE("keys that two copies in L2 have no room for are read in every round",
+TEST_CASE("keys that do not fit twice in L2 are read from DRAM in every round",
           "[attention][bundled]") {
     const auto passes = [](const Attention& op, Implementation implementation) {
         return count_attention(op, implementation, hopper).kv_dram_passes;
     };
-    // wgmma: 16 heads of 2 MiB go together, 512 tiles in 3.88 rounds. Two copies of 32 MiB and the
-    // usual one and a half of 8.25 MiB of rows meet in 60 MiB.
+    // wgmma: 16 heads of 2 MiB run together, 512 tiles in 3.88 rounds. Two copies of 32 MiB and the
+    // usual 1.5 copies of 8.25 MiB of rows share 60 MiB.
     const double rounds = 512.0 / 132.0;
     const double fill = (2 * 32 + 1.5 * 8.25) / 60;
     const double lost = 1.0 / (1.0 + std::pow(fill, -10));
     CHECK(passes(prefill(16, 4096, 128, false), Implementation::wgmma) ==
           Approx(1 + (rounds - 0.5) * lost));
-    // Causal rounds see 1, 0.74, 0.48, 0.23 of the keys; the second one finds half of them.
+    // Causal rounds see 1, 0.74, 0.48 and 0.23 of the keys. The second finds half of them in L2.
     CHECK(passes(prefill(16, 4096, 128, true), Implementation::wgmma) == Approx(1.3).margin(0.1));
     CHECK(passes(prefill(8, 4096, 128, false), Implementation::wgmma) < 1.1);
-    // Eight query heads to a key-value head share its keys: half of the set, four times the rounds.
+    // Eight query heads share the keys of a key-value head: half the set, four times the rounds.
     Attention grouped = prefill(64, 4096, 128, false);
     grouped.kv_heads = 8;
     const double shared = 1.0 / (1.0 + std::pow((2 * 16 + 1.5 * 8.25) / 60, -10));
     CHECK(passes(grouped, Implementation::wgmma) == Approx(1 + (4 * rounds - 0.5) * shared));
-    // mma: 128 tiles to a head and 264 to a wave, so that each of seven waves cuts one of 16 heads.
+    // mma: 128 tiles per head and 264 per wave, so each of seven waves cuts one of 16 heads.
     const double cut = passes(prefill(16, 16384, 128, false), Implementation::mma) - 1;
     CHECK(cut > 0.7 * 7 / 16);
     CHECK(cut < 7.0 / 16);
@@ -179,39 +180,39 @@ Time time_of(const Attention& op, Implementation implementation, L2State l2 = L2
         .total;
 }
 
-TEST_CASE("tiled kernels by hand", "[attention][bundled][time]") {
-    // mma, d 128: 4 x 128 x 64 x 128 = 4.194 MFLOP at half of 1 TFLOP/s per SM are 8.389 us, twice
-    // 8192 exp2 at 10 per ns 1.638 us: 10.027 us alone, sqrt of the squares 8.547 us when shared.
-    // A tile costs 2 us beside its blocks and 1 us per thread block on each SM, the call 3 us.
+TEST_CASE("times of tiled kernels by hand", "[attention][bundled][time]") {
+    // mma, d 128: 4 x 128 x 64 x 128 = 4.194 MFLOP take 8.389 us at half of 1 TFLOP/s per SM; twice
+    // 8192 exp2 at 10 per ns take 1.638 us. Alone that is 10.027 us; shared, the root of the sum of
+    // squares, 8.547 us. A tile adds 2 us and 1 us per thread block on each SM; the call adds 3 us.
     constexpr double alone = 8.388608 + 1.6384;
     const double shared = std::sqrt(8.388608 * 8.388608 + 1.6384 * 1.6384);
     const auto mma = [](std::int64_t heads, bool causal) {
         return time_of(prefill(heads, 256, 128, causal), Implementation::mma).in(us);
     };
-    // 256 queries are two tiles of four blocks; causal ones walk four and two.
+    // 256 queries are two tiles of four blocks; causal tiles visit four and two.
     CHECK(mma(5, false) == Approx(3 + 3 + 4 * alone));
     CHECK(mma(6, false) == Approx(3 + 3.2 + 4 * 2 * shared));
     CHECK(mma(11, false) == Approx(3 + 2 * 4 + 4 * 2 * shared + 4 * alone));
-    // Tile i shares with tile i + 10, which is as long: 20 tiles fill all SMs twice.
+    // Tile i shares its SM with tile i + 10 of the same length: 20 tiles fill all SMs twice.
     CHECK(mma(10, true) == Approx(3 + 4 + 4 * 2 * shared));
     CHECK(mma(5, true) == Approx(3 + 3 + 4 * alone));
-    // Each tile of wgmma waits as long again where its first keys come from DRAM.
+    // Each tile of wgmma waits for as long again if its first keys come from DRAM.
     const Attention two_tiles = prefill(1, 256, 128, true);
     CHECK((time_of(two_tiles, Implementation::wgmma, L2State::cold) -
            time_of(two_tiles, Implementation::wgmma))
               .in(us) == Approx(1.0));
 
-    // wgmma, d 128 causal: 128 x 128 blocks of 16.78 us and 3.277 us, overlapped in one block.
+    // wgmma, d 128 causal: 128 x 128 blocks of 16.78 us and 3.277 us, which overlap in one block.
     const double block = 2.0 * shared;
     const auto wgmma = [](std::int64_t heads, std::int64_t length) {
         return time_of(prefill(heads, length, 128, true), Implementation::wgmma).in(us);
     };
     CHECK(wgmma(5, 256) == Approx(3 + 1 + 2 * block));
-    // 12 tiles for 10 SMs: the longest one is followed by the 11th, one block long.
+    // 12 tiles on 10 SMs: after the longest tile comes the 11th, which is one block long.
     CHECK(wgmma(6, 256) == Approx(3 + (1 + 2 * block) + (1 + 1 * block)));
 }
 
-TEST_CASE("what the bundled kernels do not take is refused", "[attention][bundled]") {
+TEST_CASE("calls that the bundled kernels cannot run are refused", "[attention][bundled]") {
     const Machine h200 = make_machine(model::catalogue().at("h200-sxm"));
     const Machine a100 = make_machine(model::catalogue().at("a100-sxm-80gb"));
     const auto refused = [](Attention op, Implementation implementation, const Machine& machine) {
@@ -237,22 +238,22 @@ TEST_CASE("what the bundled kernels do not take is refused", "[attention][bundle
     CHECK(refused(other, Implementation::wgmma, h200));
 }
 
-TEST_CASE("unfused attention is its three kernels", "[attention][bundled]") {
+TEST_CASE("unfused attention is the sum of its three kernels", "[attention][bundled]") {
     const Machine h200 = make_machine(model::catalogue().at("h200-sxm"));
     const auto predicted = [&](std::int64_t length, Implementation implementation) {
         return std::get<Prediction>(
             predict(prefill(16, length, 64, false), {.implementation = implementation}, h200));
     };
-    // 8192 tokens: 2.15 GB of scores pass DRAM four times.
+    // 8192 tokens: 2.15 GB of scores pass through DRAM four times.
     const Prediction large = predicted(8192, Implementation::standard);
     CHECK(large.limiter == Resource::dram);
     CHECK(large.time > 8.59 * units::GB / h200.dram_bandwidth);
-    // 512 tokens: 8 MB of scores stay in the L2; an eager framework's kernels are slower.
+    // 512 tokens: 8 MB of scores stay in L2; the kernels of an eager framework are slower.
     const Prediction small = predicted(512, Implementation::standard);
     CHECK(small.limiter != Resource::dram);
-    // Two products whose tiles read Q, K, the scores and V at least once, and the softmax.
+    // Two products, whose tiles read Q, K, the scores and V at least once, and the softmax.
     CHECK(large.work.l2 > 4.0 * 2.147 * units::GB);
-    // A causal softmax does not read the half of the scores that is hidden.
+    // A causal softmax does not read the hidden half of the scores.
     const auto causal = std::get<Prediction>(
         predict(prefill(16, 8192, 64, true), {.implementation = Implementation::standard}, h200));
     const Bytes hidden = Bytes::from_base(16.0 * 8192 * 8191 / 2 * 2);

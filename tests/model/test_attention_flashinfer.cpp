@@ -1,4 +1,4 @@
-// Attention on Blackwell by TensorRT-LLM's kernels: tiles, parts of the keys, and who runs them.
+// Attention on Blackwell by TensorRT-LLM's kernels: tiles, splits of the keys, and their use.
 #include <map>
 #include <string>
 
@@ -31,7 +31,7 @@ Attention call(std::int64_t batch, std::int64_t heads, std::int64_t kv_heads, st
 
 using test::machine;
 
-TEST_CASE("tiles of prefill by head dimension", "[attention][flashinfer]") {
+TEST_CASE("tiles of prefill depend on the head dimension", "[attention][flashinfer]") {
     const auto blocks = [](std::int64_t head_dim) {
         return attention_grid(call(2, 16, 4, 1024, 1024, head_dim), flashinfer, b200);
     };
@@ -39,7 +39,7 @@ TEST_CASE("tiles of prefill by head dimension", "[attention][flashinfer]") {
     CHECK(blocks(128).blocks == AttentionBlocks{256, 128});
     CHECK(blocks(256).blocks == AttentionBlocks{128, 128});
     CHECK(blocks(512).blocks == AttentionBlocks{64, 128});
-    // Heads are not packed, keys not split: 2 x 16 heads of 4 tiles.
+    // Heads are not packed and keys are not split: 2 x 16 heads of 4 tiles.
     CHECK(blocks(128).pack == 1);
     CHECK(blocks(128).splits == 1);
     CHECK(blocks(128).tiles == 2 * 16 * 4);
@@ -55,16 +55,16 @@ TEST_CASE("one query packs its group and splits the keys", "[attention][flashinf
     CHECK(grid(1, 32, 1, 64).blocks.q == 32);
     CHECK(grid(1, 64, 1, 64).blocks.q == 64);
     CHECK(grid(1, 64, 8, 64).pack == 8);
-    // Eight blocks of 128 keys are two parts of four; 148 multiprocessors bound the parts.
+    // Eight blocks of 128 keys are two parts of four; there are at most 148 parts, one per SM.
     CHECK(grid(1, 8, 1, 1024).splits == 2);
     CHECK(grid(1, 8, 1, 131072).splits == 148);
     CHECK(grid(4, 64, 8, 65536).splits == 148 / 32);
     CHECK(grid(64, 64, 8, 65536).splits == 1);
-    // The last part adds them up: no kernel but the one that writes the cache.
+    // The last part adds them up, so the only other kernel is the one that writes the cache.
     CHECK(count_attention(call(1, 8, 1, 1, 131072, 128), flashinfer, b200).work.kernels == 2);
 }
 
-TEST_CASE("who runs flashinfer", "[attention][flashinfer]") {
+TEST_CASE("which GPUs and calls use flashinfer", "[attention][flashinfer]") {
     const Attention op = call(8, 32, 8, 1, 4096, 128);
     const auto usual = std::get<Prediction>(predict(op, {}, machine("b200")));
     CHECK(usual.implementation == flashinfer);
@@ -83,9 +83,9 @@ TEST_CASE("who runs flashinfer", "[attention][flashinfer]") {
           Implementation::flash2);
 }
 
-TEST_CASE("matmuls and exponentials of a tile run side by side", "[attention][flashinfer]") {
-    // A long causal head: its longest tile takes 64 blocks. Twice the exp2 rate, or twice the
-    // tensor rate, shortens it by less than half: the other still takes its time.
+TEST_CASE("products and exponentials of a tile overlap", "[attention][flashinfer]") {
+    // In a long causal head the longest tile visits 64 blocks. Doubling the exp2 rate or the tensor
+    // rate shortens it by less than half, because the other still takes its time.
     const Attention op = call(1, 1, 1, 8192, 8192, 128);
     const auto time = [&](const Machine& on) {
         return std::get<Prediction>(predict(op, {}, on)).time;

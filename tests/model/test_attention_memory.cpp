@@ -1,4 +1,4 @@
-// Plans of attention: published tables, invariants, what fits; the key and value cache.
+// Memory plans of attention: published tables, invariants, what fits, and the key and value cache.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -43,7 +43,7 @@ AttentionMemory memory_of(const AttentionCall& call) {
 }
 
 TEST_CASE("FlashAttention paper, table 21, from plans", "[memory]") {
-    // B 16, H 8, d 64, fp16, forward and backward, in MiB, printed truncated.
+    // B 16, H 8, d 64, fp16, forward and backward, in MiB, truncated.
     const std::vector<std::int64_t> standard{36, 104, 336, 1184, 4416, 17024};
     const std::vector<std::int64_t> flash{22, 44, 104, 209, 418, 836, 1672, 3344, 6688, 13376};
     std::int64_t seq = 128;
@@ -58,8 +58,8 @@ TEST_CASE("FlashAttention paper, table 21, from plans", "[memory]") {
     }
 }
 
-TEST_CASE("two shapes by hand: an H200 with PyTorch 2.11", "[memory]") {
-    // T = 33554432, L = 524288: forward T + L + 2 scalars; backward 7 T + L.
+TEST_CASE("two shapes by hand, for PyTorch 2.11 on an H200", "[memory]") {
+    // T = 33554432, L = 524288: forward T + L + 2 scalars, backward 7 T + L.
     const AttentionMemory flash =
         memory_of(call_of(AttentionSoftware::torch_flash, 1, 32, 4096, 128, DataType::bf16));
     CHECK(flash.inputs == 3 * 33554432);
@@ -67,14 +67,14 @@ TEST_CASE("two shapes by hand: an H200 with PyTorch 2.11", "[memory]") {
     CHECK(flash.forward_saved == 33554432 + 524288 + 1024);
     CHECK(flash.backward_peak == 7 * 33554432 + 524288);
     CHECK(flash.backward_after == 3 * 33554432 - 524288 - 1024);
-    // Three fp32 matrices of scores at the peak of math's backward.
+    // The math backend has three fp32 matrices of scores at the peak of its backward pass.
     const AttentionMemory math =
         memory_of(call_of(AttentionSoftware::torch_math, 64, 16, 1024, 64));
     CHECK(math.backward_peak == 12 * std::int64_t{1073741824});
     CHECK(math.forward_saved == 5234491392);
 }
 
-TEST_CASE("the sums of V1 to V3 are the plans' peaks", "[memory][property]") {
+TEST_CASE("the sums of V1 to V3 equal the peaks of the plans", "[memory][property]") {
     std::mt19937_64 random(21);
     const auto pick = [&random](std::int64_t most) {
         return 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
@@ -102,7 +102,7 @@ TEST_CASE("the sums of V1 to V3 are the plans' peaks", "[memory][property]") {
     }
 }
 
-TEST_CASE("what a plan takes it gives back but for the gradients", "[memory][property]") {
+TEST_CASE("a plan releases everything except inputs, outputs and gradients", "[memory][property]") {
     std::mt19937_64 random(5);
     const auto pick = [&random](std::int64_t most) {
         return 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
@@ -120,7 +120,7 @@ TEST_CASE("what a plan takes it gives back but for the gradients", "[memory][pro
         INFO(name_of(call.software) << " " << i);
         const MemoryTimeline timeline = replay(std::get<MemoryPlan>(outcome));
         CHECK(timeline.phase(memory_phase::inference).after.allocated == 0);
-        // After the backward pass: inputs, out, grad_out and three gradients.
+        // After the backward pass these remain: inputs, out, grad_out and three gradients.
         const std::int64_t element = size_of(call.attention.type);
         const std::int64_t query = element * call.attention.batch * call.attention.heads *
                                    call.attention.seq_q * call.attention.head_dim;
@@ -132,7 +132,7 @@ TEST_CASE("what a plan takes it gives back but for the gradients", "[memory][pro
     }
 }
 
-TEST_CASE("the largest size that fits is the last that fits", "[memory]") {
+TEST_CASE("the largest size that fits does fit, and larger ones do not", "[memory]") {
     const AllocatorOptions options{.limit = 8 * 1024 * mebibyte};
     for (const AttentionSoftware software : all_software) {
         INFO(name_of(software));
@@ -161,7 +161,7 @@ TEST_CASE("the largest size that fits is the last that fits", "[memory]") {
               .refused.has_value());
 }
 
-TEST_CASE("cuBLAS's workspace by capability and threads", "[memory]") {
+TEST_CASE("cuBLAS's workspace depends on compute capability and threads", "[memory]") {
     const AttentionCall math = call_of(AttentionSoftware::torch_math, 1, 1, 16, 64);
     CHECK(library_workspace(math, true, 90).total() == 2 * 32 * mebibyte);
     CHECK(library_workspace(math, false, 80).total() == 8519680);
@@ -179,7 +179,7 @@ TEST_CASE("the key and value cache", "[memory]") {
     CHECK(cache.sequences_in(10 * cache.sequence_bytes(4097) + 5, 4097) == 10);
     CHECK(cache.longest_in(1024 * mebibyte, 2) == 4096);
     CHECK(cache.sequences_in(-1, 4097) == 0);
-    // Lengths 1 to 32 in blocks of 16: 24 of 24.5 tokens' mean 16.5 are held.
+    // Lengths 1 to 32 in blocks of 16: on average, 24 tokens are held for 16.5.
     CHECK(cache.mean_waste(32) == Approx(1.0 - 16.5 / 24.0));
     cache.type = DataType::fp8;
     CHECK(cache.token_bytes() == 65536);
@@ -191,7 +191,7 @@ TEST_CASE("the key and value cache", "[memory]") {
     CHECK_THROWS_AS(validate(KvCache{.layers = 1, .kv_heads = 0, .head_dim = 1}), InputError);
 }
 
-TEST_CASE("words of the call", "[memory][error]") {
+TEST_CASE("the words of a call are parsed", "[memory][error]") {
     for (const AttentionSoftware software : all_software) {
         CHECK(parse_attention_software(name_of(software)) == software);
     }

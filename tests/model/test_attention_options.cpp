@@ -1,5 +1,5 @@
-// What options of attention may do to its time: options without effect change nothing, masks cost
-// at most a stated factor, more queries are never much faster, writing the cache is never free.
+// Effects of attention's options on its time: options without effect change nothing, masks cost at
+// most a given factor, more queries are never much faster, and writing the cache is never free.
 #include <algorithm>
 #include <span>
 #include <string>
@@ -15,7 +15,7 @@
 namespace ridge::model {
 namespace {
 
-/// Calls of each property; on seven GPUs, in every implementation, 10^5 pairs and more.
+/// Calls per property. On seven GPUs, in every implementation, this makes at least 10^5 pairs.
 const std::size_t cases = test::case_count(1000);
 const std::span<const Implementation> implementations =
     info_of(OperationKind::attention).implementations;
@@ -42,7 +42,7 @@ std::optional<Prediction> predicted(const Attention& op, Implementation implemen
     return *prediction;
 }
 
-/// Random calls: prompts, decoding and a few queries over a cache; paged or not.
+/// Random calls: prompts, decoding, and a few queries over a cache; paged or not.
 Attention random_call(test::Random& random) {
     Attention op = test::random_attention(random, test::Heads::grouped);
     if (random.coin()) op.seq_q = std::min(op.seq_kv, random.whole(1, 8));
@@ -116,13 +116,13 @@ TEST_CASE("a causal mask over one query changes nothing", "[attention][property]
         });
 }
 
-// Tiles of different lengths leave a tail, and blocks of other sizes fill up differently.
+// Tiles of different lengths leave a tail, and other block sizes fill the GPU differently.
 constexpr double dearest_mask = 1.6;
 constexpr double dearest_ever = 2.0;
 
-TEST_CASE("a causal mask costs at most 1.6 times none", "[attention][property]") {
+TEST_CASE("a causal mask makes a call at most 1.6 times as long", "[attention][property]") {
     test::Tally masks{.usual = dearest_mask, .ever = dearest_ever};
-    // The math backend makes a tensor of the mask and adds it to the scores in fp32.
+    // The math backend makes the mask a tensor and adds it to the scores in fp32.
     test::Tally tensors{.usual = dearest_mask, .ever = 2.5};
     for_each_pair(
         33,
@@ -139,7 +139,7 @@ TEST_CASE("a causal mask costs at most 1.6 times none", "[attention][property]")
     tensors.check();
 }
 
-TEST_CASE("a window costs at most 1.6 times none, but where the library is known to idle",
+TEST_CASE("a window makes a call at most 1.6 times as long, unless the library leaves SMs idle",
           "[attention][property]") {
     test::Tally windows{.usual = dearest_mask, .ever = dearest_ever};
     for_each_pair(
@@ -158,8 +158,8 @@ TEST_CASE("a window costs at most 1.6 times none, but where the library is known
     windows.check();
 }
 
-// Found by scripts/soak: flash3 counts the keys that one block of queries loads, not all.
-TEST_CASE("a window that leaves few keys to a block of queries does not split them") {
+// Found by scripts/soak: flash3 counts only the keys that one block of queries loads.
+TEST_CASE("flash3 does not split keys of which a window leaves few to a block of queries") {
     const Machine h200 = make_machine(model::catalogue().at("h200-sxm"));
     Attention op{.batch = 16, .heads = 3, .kv_heads = 1, .seq_q = 242, .seq_kv = 300};
     op.head_dim = 256;
@@ -172,8 +172,9 @@ TEST_CASE("a window that leaves few keys to a block of queries does not split th
     CHECK(windowed->time <= dearest_mask * full->time);
 }
 
-// Found by scripts/soak: the combine kernel's blocks and their reading of partial results overlap.
-TEST_CASE("queries that make flash3 split its keys take at most 2.5 times as long as one more") {
+// Found by scripts/soak: blocks of the combine kernel overlap their reads of partial results.
+TEST_CASE(
+    "if flash3 splits the keys, a call takes at most 2.5 times as long as with one more query") {
     const Machine h200 = make_machine(model::catalogue().at("h200-sxm"));
     Attention op{.heads = 84, .kv_heads = 21, .seq_q = 240, .seq_kv = 595};
     op.head_dim = 96;
@@ -186,7 +187,7 @@ TEST_CASE("queries that make flash3 split its keys take at most 2.5 times as lon
     CHECK(split->time <= 2.5 * whole->time);
 }
 
-TEST_CASE("writing the cache is never free", "[attention][property]") {
+TEST_CASE("writing the cache always takes time", "[attention][property]") {
     for_each_pair(
         35,
         [](test::Random&, const Attention& op) {
@@ -201,8 +202,8 @@ TEST_CASE("writing the cache is never free", "[attention][property]") {
         });
 }
 
-TEST_CASE("one more query takes at least half the time", "[attention][property]") {
-    // The kernels for one query copy the grouped queries before and after.
+TEST_CASE("a call with one more query takes at least half the time", "[attention][property]") {
+    // The kernels for one query copy the grouped queries before and after the product.
     test::Tally falls{.usual = 2.0, .ever = 2.5};
     for_each_pair(
         36,
@@ -218,7 +219,7 @@ TEST_CASE("one more query takes at least half the time", "[attention][property]"
     falls.check();
 }
 
-TEST_CASE("a page table changes the time at most threefold, but where the library is known to idle",
+TEST_CASE("a page table changes the time at most threefold, unless the library leaves SMs idle",
           "[attention][property]") {
     test::Tally pages{.usual = 3.0, .ever = 4.0};
     for_each_pair(
@@ -230,7 +231,7 @@ TEST_CASE("a page table changes the time at most threefold, but where the librar
         },
         [&pages](const Prediction& before, const Prediction& after, auto&& text) {
             for (const Prediction& each : {before, after}) {
-                // A roofline alone counts what split keys write and read again as DRAM traffic.
+                // A roofline alone counts the partial results of split keys as DRAM traffic.
                 if (noted<note::UnsplitKeys>(each)) return;
                 if (noted<note::RooflineOnly>(each)) return;
             }

@@ -1,11 +1,11 @@
-// Attention times against published throughput and tables, none of which the fits have seen but for
+// Attention times against published throughput and tables. No fit used these figures, except for
 // the fractions whose notes in the GPU files say so.
 //
-// Figures of FlashAttention-2 (arXiv 2307.08691) and FlashAttention-3 (arXiv 2407.08608) and their
-// repository: 16384 tokens, heads x head_dim = 2048, N = 512 to 16384; FLOP by the papers'
-// convention (half of the scores under a causal mask, 3.5 x forward for forward and backward).
-// Tables of the FlashAttention paper (arXiv 2205.14135): A100 40 GB, fp16, batch 16, 8 heads,
-// head_dim 64.
+// Figures are from FlashAttention-2 (arXiv 2307.08691), FlashAttention-3 (arXiv 2407.08608) and
+// their repository: 16384 tokens, heads x head_dim = 2048, N = 512 to 16384. FLOP follow the
+// papers' convention: half of the scores under a causal mask, 3.5 x forward for forward and
+// backward. Tables are from the FlashAttention paper (arXiv 2205.14135): A100 40 GB, fp16, batch
+// 16, 8 heads, head_dim 64.
 #include <array>
 #include <cmath>
 #include <map>
@@ -60,7 +60,7 @@ double predicted_tflops(const Series& series, std::int64_t n) {
     return flop / time / 1e12;
 }
 
-/// Mean of |predicted / published - 1| in per cent.
+/// Mean of |predicted time / published time - 1|, in per cent.
 double mean_error(const std::vector<Series>& all) {
     double sum = 0.0;
     for (const Series& series : all) {
@@ -138,7 +138,7 @@ Attention paper_shape(std::int64_t n) {
 }
 
 TEST_CASE("Unfused attention on an A100 40 GB, FlashAttention tables", "[attention][published]") {
-    // From N = 1024: below, PyTorch is bound by the host, which a kernel time does not hold.
+    // Only from N = 1024 on: below it, the host limits PyTorch, which kernel times do not include.
     const std::array<double, 3> forward{1.27, 4.32, 16.47};
     const std::array<double, 3> backward{2.44, 8.82, 33.87};
     for (std::size_t i = 0; i < forward.size(); ++i) {

@@ -1,4 +1,4 @@
-// The attention time model: one call worked by hand, and what must hold of all.
+// The attention time model: one call worked by hand, and properties of all calls.
 #include "model/attention/time.h"
 
 #include <array>
@@ -39,11 +39,11 @@ Prediction predicted(const Attention& op, const Execution& execution, const Mach
 }
 
 TEST_CASE("a full call by hand", "[attention][time]") {
-    // 25 heads of 128 queries and 352 keys, d 128, flash3: one tile of 128 x 176 blocks each, two
-    // blocks; 25 tiles fill 10 SMs, so no split. Block: 4 x 128 x 176 x 128 = 11.534 MFLOP at
-    // half of 1 TFLOP/s per SM is 23.069 us; 22528 exp2 at 10 per ns are 2.253 us, half of it
-    // exposed: 24.195 us. Tile: 5 + 2 x 1 (rows) + 2 x 0.5 (columns) = 8 us. Average 2.5 x (2 x
-    // 24.195 + 8) = 140.976 us; three waves for 2.5, half a tile of 56.390 us more: 169.171 us.
+    // 25 heads of 128 queries and 352 keys, d 128, flash3: each head is one tile of two blocks of
+    // 128 x 176, and 25 tiles fill 10 SMs, so no split. Block: 4 x 128 x 176 x 128 = 11.534 MFLOP
+    // take 23.069 us at half of 1 TFLOP/s per SM; 22528 exp2 at 10 per ns take 2.253 us, half of it
+    // exposed: 24.195 us. Tile: 5 + 2 x 1 (rows) + 2 x 0.5 (columns) = 8 us. Mean per SM: 2.5 x (2
+    // x 24.195 + 8) = 140.976 us. Three waves, not 2.5, add half a tile of 56.390 us: 169.171 us.
     const Attention op{
         .batch = 1, .heads = 25, .kv_heads = 25, .seq_q = 128, .seq_kv = 352, .head_dim = 128};
     FlashParameters fitted;
@@ -64,7 +64,7 @@ TEST_CASE("a full call by hand", "[attention][time]") {
     CHECK(time.softmax.in(us) == Approx(2.5 * 2 * 1.1264));
     CHECK(time.tiles.in(us) == Approx(2.5 * 8));
     CHECK(time.tail.in(us) == Approx(0.5 * 56.390144));
-    CHECK(time.dram < 1e-3 * time.total);  // 6 MB stay in an L2 of 100
+    CHECK(time.dram < 1e-3 * time.total);  // 6 MB stay in an L2 of 100 MB
     CHECK(time.total.in(us) == Approx(3.0 + 169.170432));
 
     // Cold: (2 x 25 x 128 + 2 x 25 x 352) x 256 B = 6.144 MB, all from DRAM.
@@ -74,7 +74,7 @@ TEST_CASE("a full call by hand", "[attention][time]") {
               .dram_bytes.in(units::B) == 6144000.0);
 }
 
-TEST_CASE("decoding of one sequence splits its keys and combines them", "[attention][time]") {
+TEST_CASE("decoding one sequence splits its keys and combines the parts", "[attention][time]") {
     const Attention op{.heads = 32,
                        .kv_heads = 8,
                        .seq_q = 1,
@@ -83,7 +83,7 @@ TEST_CASE("decoding of one sequence splits its keys and combines them", "[attent
                        .kv_write = true,
                        .paged = true};
     const Prediction p = predicted(op, with(Implementation::flash3), analytic_machine("h200-sxm"));
-    // 8 tiles of 512 blocks over 132 SMs: ceil(1.1 x 4096 / 132) = 35 blocks per SM, 15 splits.
+    // 8 tiles of 512 blocks on 132 SMs: ceil(1.1 x 4096 / 132) = 35 blocks per SM, 15 splits.
     CHECK(p.tiling.split == 15);
     CHECK(p.tiling.tiles == 8);
     CHECK(p.confidence == Confidence::calibrated);
@@ -94,16 +94,16 @@ TEST_CASE("decoding of one sequence splits its keys and combines them", "[attent
         1);
 }
 
-TEST_CASE("executed FLOP are those of whole blocks", "[attention][time]") {
-    // One head, 300 causal queries and keys, d 128: blocks of 128 x 128. Tiles of queries see the
-    // keys up to 128, 256 and 300: 1 + 2 + 3 blocks.
+TEST_CASE("executed FLOP count whole blocks", "[attention][time]") {
+    // One head, 300 causal queries and keys, d 128: blocks of 128 x 128. The three tiles of queries
+    // see the keys up to 128, 256 and 300: 1 + 2 + 3 blocks.
     const Attention op{
         .heads = 1, .kv_heads = 1, .seq_q = 300, .seq_kv = 300, .head_dim = 128, .causal = true};
     const Prediction p = predicted(op, with(Implementation::flash3), analytic_machine("h200-sxm"));
     CHECK(p.executed_tensor.base() == 6.0 * 128 * 128 * 4 * 128);
     CHECK(p.work.tensor.base() == 300.0 * 301 / 2 * 4 * 128);
-    // The two products of unfused attention know no mask and multiply whole tiles; a GPU without
-    // tensor cores executes none.
+    // The two products of unfused attention ignore the mask and multiply whole tiles. A GPU without
+    // tensor cores executes no tensor work.
     const Prediction unfused =
         predicted(op, with(Implementation::standard), analytic_machine("h200-sxm"));
     CHECK(unfused.executed_tensor.base() >= 300.0 * 300 * 4 * 128);
@@ -111,7 +111,7 @@ TEST_CASE("executed FLOP are those of whole blocks", "[attention][time]") {
     Machine vector = analytic_machine("h200-sxm");
     vector.tensor[static_cast<std::size_t>(DataType::bf16)].reset();
     CHECK(predicted(op, with(Implementation::flash2), vector).executed_tensor == Flop{});
-    // Elsewhere it is the work itself until a kernel's padding is counted.
+    // 512 is a multiple of the tile, so the product executes no padding.
     const Matmul product{.m = 512, .n = 512, .k = 512};
     const auto matmul = std::get<Prediction>(predict(product, {}, analytic_machine("h200-sxm")));
     CHECK(matmul.executed_tensor == matmul.work.tensor);
@@ -168,7 +168,8 @@ std::string describe(const Attention& op) {
 
 constexpr std::array gpus{"h200-sxm", "h100-sxm", "a100-sxm-80gb", "l40s", "b200"};
 
-TEST_CASE("faster hardware is never slower, a cold L2 never faster", "[attention][property]") {
+TEST_CASE("faster hardware is never slower, and a cold L2 is never faster",
+          "[attention][property]") {
     Draw draw;
     for (int i = 0; i < 4000; ++i) {
         const Attention op = draw.call(i % 2 == 0);
@@ -191,9 +192,9 @@ TEST_CASE("faster hardware is never slower, a cold L2 never faster", "[attention
     }
 }
 
-TEST_CASE("a causal mask never costs time once there are blocks to leave out",
+TEST_CASE("a causal mask never adds time once there are blocks to leave out",
           "[attention][property]") {
-    // Up to 3 %: the last causal tile has its SM to itself, where a block takes longer.
+    // Allow 3 %: the last causal tile has its SM to itself, where a block takes longer.
     Draw draw;
     for (int i = 0; i < 4000; ++i) {
         Attention op = draw.call(false);
@@ -208,10 +209,9 @@ TEST_CASE("a causal mask never costs time once there are blocks to leave out",
     }
 }
 
-TEST_CASE("longer sequences take longer, up to the kernels' own steps", "[attention][property]") {
-    // Within a tile and a block nothing changes but bytes. Over steps, the kernels' choice of
-    // splits and the fill of the last wave may gain time, but twice the length gains at most a
-    // fifth.
+TEST_CASE("longer sequences take longer, up to the steps of the kernels", "[attention][property]") {
+    // Within a tile and a block only the bytes change. Across a step, the kernels' choice of splits
+    // and the fill of the last wave may save time, but twice the length saves at most a fifth.
     Draw draw;
     for (int i = 0; i < 4000; ++i) {
         Attention op = draw.call(i % 2 == 0);
@@ -239,7 +239,7 @@ TEST_CASE("longer sequences take longer, up to the kernels' own steps", "[attent
     }
 }
 
-TEST_CASE("odd calls stay sensible", "[attention][time]") {
+TEST_CASE("unusual calls give sensible times", "[attention][time]") {
     const Machine& h200 = analytic_machine("h200-sxm");
     const auto time = [&](const Attention& op) {
         return predicted(op, with(Implementation::flash3), h200).time;
@@ -257,12 +257,12 @@ TEST_CASE("odd calls stay sensible", "[attention][time]") {
         CHECK(time(windowed) < time(base) * 0.5);
         CHECK(time(windowed) > time(base) * 0.05);
     }
-    SECTION("a chunk of new tokens behind a long prefix costs its share") {
+    SECTION("a chunk of new tokens after a long prefix costs its share") {
         Attention chunk = base;
         chunk.seq_q = 1024;  // of 8192 keys: 1024 x 7680 of 33.6 M scores
         CHECK(time(chunk) / time(base) == Approx(1024.0 * 7680 / 33558528).epsilon(0.3));
     }
-    SECTION("head_dim between the fitted ones lies between their times, and is noted") {
+    SECTION("a head_dim between two fitted ones lies between their times and is noted") {
         Attention between = base;
         between.head_dim = 160;
         Attention above = base;
@@ -272,12 +272,12 @@ TEST_CASE("odd calls stay sensible", "[attention][time]") {
         const Prediction p = predicted(between, with(Implementation::flash3), h200);
         CHECK(noted<note::Extrapolated>(p));
     }
-    SECTION("a very large batch scales with its size") {
+    SECTION("the time of a very large batch is proportional to its size") {
         Attention large = base;
         large.batch = 2000;
         CHECK(time(large) / time(base) == Approx(1000.0).epsilon(0.2));
     }
-    SECTION("backward takes two to three times the forward pass") {
+    SECTION("backward takes two to four times the forward pass") {
         Attention backward = base;
         backward.direction = Direction::backward;
         CHECK(time(backward) > 2.0 * time(base));
@@ -285,7 +285,7 @@ TEST_CASE("odd calls stay sensible", "[attention][time]") {
     }
 }
 
-TEST_CASE("a GPU without its own fit says so and has a wider band", "[attention][time]") {
+TEST_CASE("a GPU without its own fit has a note and a wider band", "[attention][time]") {
     const Attention op{.heads = 32,
                        .kv_heads = 8,
                        .seq_q = 4096,

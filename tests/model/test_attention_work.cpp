@@ -26,7 +26,7 @@ Attention attention(std::int64_t batch, std::int64_t heads, std::int64_t seq,
             .type = DataType::fp16};
 }
 
-/// GPT-2 medium at 1024 tokens and batch 64, the setting of the FlashAttention paper's figure 2.
+/// GPT-2 medium with 1024 tokens and batch 64, as in the FlashAttention paper's figure 2.
 Attention gpt2_medium(Direction direction = Direction::forward) {
     Attention op = attention(64, 16, 1024, 64);
     op.direction = direction;
@@ -85,8 +85,8 @@ TEST_CASE("standard attention moves 4S + 4T forward and 7S + 8T backward", "[att
           9.5 * gpt2_s + 8 * gpt2_t);
 }
 
-TEST_CASE("FlashAttention paper, figure 2: 40.3 GB against 4.4 GB", "[attention]") {
-    // 11S + 12T, dropout 2.5S each way and one separate kernel over the scores forward, 2S:
+TEST_CASE("FlashAttention paper, figure 2: 40.3 GB standard, 4.4 GB flash1", "[attention]") {
+    // 11S + 12T, dropout 2.5S each way, and a separate mask kernel over the scores forward, 2S:
     // 18S + 12T = 38.6547 + 1.6106 = 40.265 GB.
     const AttentionContext paper{.dropout = true, .separate_mask = true};
     const double standard = dram(gpt2_medium(), Implementation::standard, paper) +
@@ -103,8 +103,8 @@ TEST_CASE("FlashAttention paper, figure 2: 40.3 GB against 4.4 GB", "[attention]
     CHECK((forward + backward) / 1e9 == Approx(4.429).epsilon(1e-4));
 }
 
-TEST_CASE("flash1 by the literal algorithm", "[attention]") {
-    // Tc = 4: (2 + 12)T and (4 + 20)T; without reading zeros (1 + 12)T and (3 + 20)T.
+TEST_CASE("traffic of the literal flash1 algorithm", "[attention]") {
+    // Tc = 4: (2 + 12)T and (4 + 20)T; if zeros are not read, (1 + 12)T and (3 + 20)T.
     const AttentionContext literal{.flash1 = Flash1Convention::algorithm};
     CHECK(tensors(gpt2_medium(), literal) == 14 * gpt2_t);
     CHECK(tensors(gpt2_medium(Direction::backward), literal) == 24 * gpt2_t);
@@ -139,7 +139,7 @@ double exponent(const std::vector<double>& x, const std::vector<double>& traffic
 }
 
 TEST_CASE("flash1 traffic grows as N^2 d^2 / M", "[attention][property]") {
-    // M >> d, and N large against the block so that reading K and V once does not show.
+    // M >> d, and N is large compared with the block, so that reading K and V once hardly counts.
     const auto traffic = [](std::int64_t seq, std::int64_t d, double sram_kib) {
         return tensors(attention(1, 1, seq, d), {.block_rule = FlashBlockRule::paper,
                                                  .sram = sram_kib * units::KiB,
@@ -160,7 +160,7 @@ TEST_CASE("flash1 traffic grows as N^2 d^2 / M", "[attention][property]") {
     CHECK(exponent(factors, over_m) == Approx(-1.0).margin(0.02));
 }
 
-TEST_CASE("FLOP: 4 N^2 d forward, 2.5 times that in a flash backward", "[attention]") {
+TEST_CASE("FLOP: 4 N^2 d forward, 2.5 times as many in a flash backward pass", "[attention]") {
     const double pairs = 64.0 * 16 * 1024 * 1024;
     const auto tensor = [](Direction direction, Implementation implementation) {
         return count_attention(gpt2_medium(direction), implementation, {})
@@ -170,7 +170,7 @@ TEST_CASE("FLOP: 4 N^2 d forward, 2.5 times that in a flash backward", "[attenti
     CHECK(tensor(Direction::forward, Implementation::flash2) == 4 * 64 * pairs);
     CHECK(tensor(Direction::backward, Implementation::standard) == 8 * 64 * pairs);
     CHECK(tensor(Direction::backward, Implementation::flash2) == 10 * 64 * pairs);
-    // Forward and backward together: 12 against 14 N^2 d, 824.6 and 962.1 GFLOP.
+    // Forward and backward together: 12 N^2 d standard, 14 N^2 d flash: 824.6 and 962.1 GFLOP.
     CHECK((tensor(Direction::forward, Implementation::standard) +
            tensor(Direction::backward, Implementation::standard)) /
               1e9 ==
@@ -187,7 +187,7 @@ TEST_CASE("FLOP: 4 N^2 d forward, 2.5 times that in a flash backward", "[attenti
     CHECK(work.work.special == pairs + 2.0 * 64 * 16 * 1024);
 }
 
-TEST_CASE("closed forms agree with counting one by one", "[attention][property]") {
+TEST_CASE("closed forms agree with counting pair by pair", "[attention][property]") {
     const std::vector<std::array<std::int64_t, 2>> shapes{
         {1, 1}, {1, 130}, {64, 64}, {100, 100}, {37, 211}, {211, 37}, {256, 96}};
     const std::vector<AttentionBlocks> blocks{{16, 64}, {64, 16}, {48, 20}, {1, 7}, {128, 176}};
@@ -232,7 +232,7 @@ TEST_CASE("causal work by hand", "[attention]") {
           1024.0 * 100 - 99.0 * 100 / 2);
 }
 
-TEST_CASE("causal work lies between half and all of full", "[attention][property]") {
+TEST_CASE("causal work is between half and all of full work", "[attention][property]") {
     for (const std::int64_t seq : {1, 2, 63, 64, 1000, 4096, 131072}) {
         for (const Implementation implementation : implementations) {
             Attention op = attention(2, 4, seq, 64);
@@ -251,7 +251,7 @@ TEST_CASE("causal work lies between half and all of full", "[attention][property
     }
 }
 
-TEST_CASE("GQA with as many KV heads as heads is MHA", "[attention][property]") {
+TEST_CASE("GQA with as many KV heads as query heads is MHA", "[attention][property]") {
     for (const Implementation implementation : implementations) {
         for (const Direction direction : {Direction::forward, Direction::backward}) {
             Attention grouped = attention(2, 8, 1024, 128);
@@ -283,7 +283,7 @@ TEST_CASE("GQA with as many KV heads as heads is MHA", "[attention][property]") 
     CHECK(dram(op, Implementation::flash2) == 3 * t + 4.0 * 8 * 1024);
 }
 
-TEST_CASE("decoding has an intensity of one FLOP per byte and query head of the group",
+TEST_CASE("decoding has an intensity of one FLOP per byte for each query head of a group",
           "[attention]") {
     for (const std::int64_t group : {1, 4, 8, 32}) {
         const Attention op{.batch = 4,
@@ -296,14 +296,14 @@ TEST_CASE("decoding has an intensity of one FLOP per byte and query head of the 
         const AttentionWork work = count_attention(op, Implementation::flash2, {});
         CHECK((work.work.tensor / work.work.compulsory()).base() ==
               Approx(static_cast<double>(group)).epsilon(1e-3));
-        // Folded over the group: one block of 128 rows instead of `group` of them.
+        // The group is folded into one block of 128 rows instead of `group` blocks.
         CHECK(work.scores.query_blocks == 1);
         CHECK(work.grid.pack == group);
     }
 }
 
-/// num_splits_heuristic of flash-attention's flash_api.cpp: of at most 128 splits the fewest whose last wave is
-/// 85 % as full as the best, among those that shorten the longest part.
+/// num_splits_heuristic of flash-attention's flash_api.cpp: at most 128 splits, of those that
+/// shorten the longest part; the fewest whose last wave is at least 85 % as full as the best.
 std::int64_t published_splits(std::int64_t tiles, std::int64_t slots, std::int64_t key_blocks) {
     if (static_cast<double>(tiles) >= 0.8 * static_cast<double>(slots)) return 1;
     const auto part = [key_blocks](std::int64_t n) { return (key_blocks + n - 1) / n; };
@@ -321,7 +321,7 @@ std::int64_t published_splits(std::int64_t tiles, std::int64_t slots, std::int64
     return 1;
 }
 
-TEST_CASE("splits are those of the published heuristic", "[attention]") {
+TEST_CASE("splits follow the published heuristic", "[attention]") {
     constexpr std::int64_t sm_count = 132;
     std::vector<std::int64_t> seen;
     for (std::int64_t heads = 1; heads <= 240; heads += heads < 40 ? 1 : 13) {
@@ -342,7 +342,7 @@ TEST_CASE("splits are those of the published heuristic", "[attention]") {
     CHECK(seen.size() > 20);
 }
 
-TEST_CASE("decoding splits the keys where the heads do not fill the GPU", "[attention]") {
+TEST_CASE("decoding splits the keys if the heads do not fill the GPU", "[attention]") {
     Attention op{.batch = 1,
                  .heads = 32,
                  .kv_heads = 8,
@@ -350,10 +350,10 @@ TEST_CASE("decoding splits the keys where the heads do not fill the GPU", "[atte
                  .seq_kv = 8192,
                  .head_dim = 128,
                  .type = DataType::bf16};
-    // flash2: 8 tiles, 264 slots, 64 key blocks; filling rises to 64 splits (512 tiles, 1.94
-    // waves, 97 %), 33 splits give 264 tiles, one full wave; but splits that leave the longest
-    // part at 2 blocks (33 to 63) count only at 32. There 256 tiles fill 97 %, the best; 85 % of
-    // that needs 0.85 x 0.970 x 264 / 8 = 27.2: the first eligible split beyond is 32.
+    // flash2: 8 tiles, 264 slots, 64 key blocks. The best fill is 97 %: 256 tiles with 32 splits,
+    // or 512 tiles in 1.94 waves with 64 splits. 33 splits would make 264 tiles, one full wave, but
+    // 33 to 63 splits leave a longest part of 2 blocks like 32 and do not count. 85 % of the best
+    // needs 0.85 x 0.970 x 264 / 8 = 27.2 splits; the next eligible number is 32.
     const AttentionGrid grid =
         attention_grid(op, Implementation::flash2, {.compute_capability = 90, .sm_count = 132});
     CHECK(grid.splits == 32);
@@ -386,7 +386,7 @@ TEST_CASE("writing the cache adds the new tokens", "[attention]") {
     CHECK(with.work.kernels == without.work.kernels + 1);
 }
 
-TEST_CASE("flash2 passes K and V through L2 once per block of queries", "[attention]") {
+TEST_CASE("flash2 reads K and V from L2 once per block of queries", "[attention]") {
     // N 4096, d 128, blocks of 128 queries: Tr = 32; 2T + 2T x 32 + statistics.
     const Attention op = attention(1, 16, 4096, 128);
     const double t = 16.0 * 4096 * 128 * 2;
@@ -394,14 +394,14 @@ TEST_CASE("flash2 passes K and V through L2 once per block of queries", "[attent
     const AttentionWork work = count_attention(op, Implementation::flash2, {});
     CHECK(work.work.l2.in(units::B) == 2 * t + 64 * t + statistics);
     CHECK(work.work.dram().in(units::B) == 4 * t + statistics);
-    // L2 intensity tends to Br = 128 FLOP/B in 16 bits.
+    // In 16 bits, the L2 intensity approaches Br = 128 FLOP/B.
     CHECK((work.work.tensor / work.work.l2).base() == Approx(128.0).epsilon(0.04));
 }
 
-TEST_CASE("K and V are read again where they outgrow L2", "[attention]") {
+TEST_CASE("K and V that do not fit in L2 are read again", "[attention]") {
     // One head of 131072 tokens: K and V are 67 MB; 1024 query blocks over 132 SMs are 8 waves.
     const Attention op = attention(1, 1, 131072, 128);
-    // Every multiprocessor reads them, so each of two partitions keeps a copy and half of 50 MiB fits.
+    // Every multiprocessor reads them, so both partitions keep a copy and half of 50 MiB fits.
     const AttentionContext h100{.compute_capability = 90,
                                 .sm_count = 132,
                                 .l2 = {.size = 50.0 * units::MiB, .partitions = 2.0}};

@@ -1,4 +1,4 @@
-// Bytes of block-scaled operands and the vocabulary of latent attention and experts, by hand.
+// Bytes of block-scaled operands, and the parameters of latent attention and experts, by hand.
 #include <string>
 
 #include "hardware/error.h"
@@ -17,11 +17,11 @@ using test::make;
 
 using test::problem_of;
 
-TEST_CASE("a block-scaled operand counts its scales", "[block_scaled]") {
-    // 4096 x 4 bits and 256 scales of a byte; a run of 16 that is begun has its scale.
+TEST_CASE("the bytes of a block-scaled operand include its scales", "[block_scaled]") {
+    // 4096 elements of 4 bits and 256 scales of a byte. A partial run of 16 also has a scale.
     CHECK(operand_bytes(DataType::nvfp4, 1.0, 4096.0) == 2048.0 + 256.0);
     CHECK(operand_bytes(DataType::nvfp4, 3.0, 17.0) == 3.0 * 8.5 + 3.0 * 2.0);
-    // 256 x 512 of e4m3: 4 scales a row for activations, 2 x 4 squares for weights, 4 bytes each.
+    // 256 x 512 of e4m3: 4 scales per row for activations, 2 x 4 squares for weights, 4 bytes each.
     CHECK(operand_bytes(DataType::fp8_block, 256.0, 512.0) == 131072.0 + 4.0 * 1024.0);
     CHECK(operand_bytes(DataType::fp8_block, 256.0, 512.0, Operand::weights) == 131072.0 + 32.0);
     CHECK(operand_bytes(DataType::bf16, 256.0, 512.0) == 262144.0);
@@ -30,21 +30,21 @@ TEST_CASE("a block-scaled operand counts its scales", "[block_scaled]") {
     CHECK_THROWS_AS(size_of(DataType::nvfp4), ContractViolation);
 }
 
-TEST_CASE("products of nvfp4 read 4.5 bits an element and write 16", "[block_scaled][matmul]") {
+TEST_CASE("products of nvfp4 read 4.5 bits per element and write 16", "[block_scaled][matmul]") {
     const auto op = make<Matmul>("matmul m=1024 n=2048 k=4096 dtype=nvfp4");
     CHECK(op.output == DataType::bf16);
     const Work work = matmul_work(op, true);
     CHECK(work.compulsory_read.in(units::B) == (1024.0 + 2048.0) * 4096.0 * 4.5 / 8.0);
     CHECK(work.compulsory_write.in(units::B) == 1024.0 * 2048.0 * 2.0);
     CHECK(work.tensor.base() == 2.0 * 1024.0 * 2048.0 * 4096.0);
-    // Rows of 4096 elements begin at multiples of 2048 bytes, rows of 24 at multiples of 4.
+    // Rows of 4096 elements begin at multiples of 2048 bytes, rows of 24 at multiples of 4 bytes.
     CHECK(matmul_alignment(op) == 16);
     CHECK(matmul_alignment(make<Matmul>("matmul m=8 n=64 k=24 dtype=nvfp4")) == 4);
     CHECK(footprint(op, Implementation::library, Pass::inference).bytes_of("b").in(units::B) ==
           2048.0 * 4096.0 * 4.5 / 8.0);
 }
 
-TEST_CASE("only operands of products are block scaled", "[block_scaled]") {
+TEST_CASE("only operands of products can be block scaled", "[block_scaled]") {
     for (const char* text :
          {"copy elements=8 dtype=nvfp4", "adamw elements=8 dtype=nvfp4",
           "cat inputs=2 rows=8 cols=8 dtype=nvfp4", "softmax rows=8 cols=8 dtype=fp8_block",
@@ -59,7 +59,7 @@ TEST_CASE("only operands of products are block scaled", "[block_scaled]") {
     CHECK(problem_of("elementwise expr=x elements=8 out_dtype=nvfp4").starts_with("out_dtype: "));
 }
 
-TEST_CASE("a cache of 8 bits goes with computation in 16", "[attention][fields]") {
+TEST_CASE("an 8-bit cache can be combined with 16-bit computation", "[attention][fields]") {
     const auto op = make<Attention>("attention heads=8 seq_q=1 seq_kv=64 head_dim=64 kv_dtype=fp8");
     CHECK(cache_type_of(op) == DataType::fp8);
     CHECK(op.type == DataType::bf16);
@@ -80,15 +80,15 @@ TEST_CASE("latent attention counts keys and values of its phase", "[mla]") {
     const auto decode = make<Mla>("mla heads=128 seq_q=1 seq_kv=4096 batch=2 kv_dtype=fp8");
     CHECK(decode.phase == MlaPhase::decode);
     const Work work = mla_work(decode);
-    // 2 x 128 heads x 4096 keys, 576 for the score and 512 for the value.
+    // 2 x 128 heads x 4096 keys, with 576 elements for the score and 512 for the value.
     CHECK(work.tensor.base() == 2.0 * (2.0 * 128.0 * 4096.0) * (576.0 + 512.0));
-    // Queries of 576, the cache once in one byte, the new latents in two; outputs of 512.
+    // Queries of 576, the cache once in one byte, the new latents in two bytes; outputs of 512.
     CHECK(work.compulsory_read.in(units::B) ==
           2.0 * 128.0 * 576.0 * 2.0 + 2.0 * 4096.0 * 576.0 + 2.0 * 576.0 * 2.0);
     CHECK(work.compulsory_write.in(units::B) == 2.0 * 128.0 * 512.0 * 2.0 + 2.0 * 576.0);
 
     const auto prefill = make<Mla>("mla phase=prefill heads=16 seq=100");
-    // 100 x 101 / 2 pairs under the mask, keys of 192 and values of 128 for each head.
+    // 100 x 101 / 2 pairs under the mask; keys of 192 and values of 128 elements for each head.
     const Work expanded = mla_work(prefill);
     CHECK(expanded.tensor.base() == 2.0 * (16.0 * 5050.0) * (192.0 + 128.0));
     CHECK(expanded.compulsory_read.in(units::B) ==
@@ -101,7 +101,7 @@ TEST_CASE("latent attention counts keys and values of its phase", "[mla]") {
     CHECK(problem_of("mla heads=16 seq=8 phase=sideways").starts_with("phase: unknown word"));
 }
 
-TEST_CASE("experts count pairs of tokens and experts", "[moe]") {
+TEST_CASE("experts count token-expert pairs", "[moe]") {
     const auto op = make<Moe>(
         "moe tokens=1024 hidden=7168 intermediate=2048 topk=8 experts=256 tp=2 ep=4 dtype=fp8");
     const MoeLoad load = moe_load(op);

@@ -1,4 +1,4 @@
-// The model of bundled streaming kernels at its limits, worked by hand.
+// Limits of the model of bundled streaming kernels, worked by hand.
 #include <cmath>
 
 #include "model/machine/catalogue.h"
@@ -43,18 +43,18 @@ MemoryParameters round_blocks() {
     return m;
 }
 
-TEST_CASE("a small kernel is an empty one and the life of a block", "[bundled]") {
+TEST_CASE("a small kernel takes an empty kernel and the life of a block", "[bundled]") {
     const MemoryParameters m = round_blocks();
     const BlockTraffic moved = stream_traffic(m, 1.0 * units::kB, 1.0 * units::kB, L2State::warm);
     CHECK(moved.missing < 1e-6);
     const Time life = first_load(m, moved.missing);
     CHECK(life.in(units::us) == Approx(0.25));
     const KernelTime t = block_time(m, {.traffic = moved, .life = life});
-    // 1 kB each way over the port of one multiprocessor, 64 GB/s: 31 ns more.
+    // 1 kB each way through the port of one multiprocessor at 64 GB/s takes 31 ns more.
     CHECK(t.total.in(units::us) == Approx(0.5 + 0.25 + 0.03125).epsilon(1e-3));
 }
 
-TEST_CASE("few blocks load some multiprocessors more than others", "[bundled]") {
+TEST_CASE("with few blocks, some multiprocessors have more than others", "[bundled]") {
     const MemoryParameters m = round_blocks();
     CHECK(even_share(m, 50) == 50.0);
     CHECK(even_share(m, 100) == 100.0);
@@ -82,17 +82,17 @@ TEST_CASE("rounds of blocks wait for each other", "[bundled]") {
     CHECK(resident_blocks(m, 32, 16) == 32.0);
 }
 
-TEST_CASE("a chain finds what its last kernel wrote", "[bundled]") {
+TEST_CASE("a chain finds the output of its last kernel in L2", "[bundled]") {
     const Expression expression = parse_expression("(x + y) * (x - y)");
     const KernelChain& chain = expression.chain();
     REQUIRE(chain.steps.size() == 3);
     CHECK(chain.tensors == 5.0);
-    // x + y: both were last used by the subtraction of the run before; between lie the result, x, y
+    // x + y: the subtraction of the previous run last used both. In between lie the result, x, y
     // and both intermediates.
     CHECK(chain.steps[0].reads == 2);
     CHECK_FALSE(chain.steps[0].made[0]);
     CHECK(chain.steps[0].distance[0] == 5.0);
-    // x - y: used one kernel ago, beside which x + y was written.
+    // x - y: both were used one kernel ago, and x + y was written since.
     CHECK(chain.steps[1].made[0]);
     CHECK(chain.steps[1].distance[0] == 4.0);
     // The product reads the sum (two kernels ago) and the difference (the last kernel).
@@ -101,7 +101,7 @@ TEST_CASE("a chain finds what its last kernel wrote", "[bundled]") {
     CHECK(parse_expression("x").chain().steps.size() == 1);
 }
 
-TEST_CASE("an unfused chain that fits the L2 spares DRAM its intermediates", "[bundled]") {
+TEST_CASE("an unfused chain that fits in L2 keeps its intermediates out of DRAM", "[bundled]") {
     const MemoryParameters m = round_blocks();
     const auto time = [&](std::int64_t elements, L2State l2) {
         const Elementwise op{.expression = parse_expression("exp(x + 1)"),
@@ -116,7 +116,7 @@ TEST_CASE("an unfused chain that fits the L2 spares DRAM its intermediates", "[b
     CHECK(large.dram_write.in(units::MB) == Approx(800.0).epsilon(0.01));
 }
 
-TEST_CASE("double precision costs more where functions are polynomials", "[bundled]") {
+TEST_CASE("double precision costs more if functions are polynomials", "[bundled]") {
     const Expression expression = parse_expression("exp(x) / 2");
     const KernelChain& chain = expression.chain();
     CHECK(chain.cost.special == 1.0);
@@ -124,22 +124,23 @@ TEST_CASE("double precision costs more where functions are polynomials", "[bundl
     CHECK(chain.double_cost.flop == Approx(31.0));
 }
 
-TEST_CASE("rows by warp, by block, and read twice", "[bundled]") {
+TEST_CASE("softmax times change with whole vectors, the L2 state and rows read twice",
+          "[bundled]") {
     const MemoryParameters m = round_blocks();
     const auto softmax = [&](std::int64_t rows, std::int64_t cols, L2State l2) {
         return bundled_row_time(
             m, {.kind = RowKind::softmax, .rows = rows, .cols = cols, .type = DataType::fp32}, l2);
     };
-    // One column more than whole vectors: load after load, twice.
+    // One column more than whole vectors: elements are loaded one after the other, twice.
     CHECK(softmax(64, 4097, L2State::warm).total > 1.5 * softmax(64, 4096, L2State::warm).total);
     CHECK(softmax(64, 4096, L2State::cold).total > softmax(64, 4096, L2State::warm).total);
-    // Resident rows of 512 KiB do not stay in the L2: the second reading comes from DRAM.
+    // Resident rows of 512 KiB do not stay in L2, so the second read comes from DRAM.
     const KernelTime wide = softmax(4096, 131072, L2State::warm);
     CHECK(wide.dram_read.in(units::GB) == Approx(2.0 * 2.147).epsilon(0.01));
     CHECK(softmax(4096, 4096, L2State::warm).dram_read.in(units::MB) == Approx(67.1).epsilon(0.01));
 }
 
-TEST_CASE("sums read a row and write a number", "[bundled]") {
+TEST_CASE("a sum reads a row and writes one number", "[bundled]") {
     const MemoryParameters m = round_blocks();
     const RowWise op{.kind = RowKind::sum, .rows = 1 << 20, .cols = 1024, .type = DataType::fp32};
     const KernelTime t = bundled_row_time(m, op, L2State::warm);
@@ -154,13 +155,13 @@ TEST_CASE("a manual softmax is five kernels that share the L2", "[bundled]") {
             m, {.kind = RowKind::softmax, .rows = rows, .cols = 1024, .type = DataType::fp32}, l2);
     };
     CHECK(manual(1, L2State::warm).total > 5.0 * m.launch.kernel);
-    // 1 MB per matrix: cold, x is read once from DRAM and found four times.
+    // 1 MB per matrix: if L2 is cold, x is read once from DRAM and found four times.
     CHECK(manual(256, L2State::cold).dram_read.in(units::MB) == Approx(1.05).epsilon(0.01));
     CHECK(manual(1 << 18, L2State::cold).dram_read.in(units::GB) ==
           Approx(5.0 * 1.0737).epsilon(0.01));
 }
 
-TEST_CASE("a naive transpose pays a sector for an element", "[bundled]") {
+TEST_CASE("a naive transpose moves a sector per element", "[bundled]") {
     const MemoryParameters m = round_blocks();
     const Transpose op{.rows = 4096, .cols = 4096, .type = DataType::fp32};
     const KernelTime naive = bundled_transpose_time(m, op, Implementation::naive, L2State::cold);
@@ -169,12 +170,12 @@ TEST_CASE("a naive transpose pays a sector for an element", "[bundled]") {
     CHECK(naive.dram_read.in(units::MB) == Approx(67.1 * 1.18).epsilon(0.001));
     const KernelTime tiled = bundled_transpose_time(m, op, Implementation::tiled, L2State::cold);
     CHECK(tiled.total < naive.total);
-    // Rows that are not whole vectors go element by element.
+    // Rows that are not whole vectors are moved element by element.
     const Transpose odd{.rows = 4095, .cols = 4095, .type = DataType::fp32};
     CHECK(bundled_transpose_time(m, odd, Implementation::tiled, L2State::cold).total > tiled.total);
 }
 
-TEST_CASE("rows of a gather hit as far as the table stays in the L2", "[bundled]") {
+TEST_CASE("a gather finds rows in L2 as long as the table fits", "[bundled]") {
     const MemoryParameters m = round_blocks();
     const auto read = [&](std::int64_t table) {
         const Gather op{.rows = 1 << 20, .cols = 64, .table_rows = table, .type = DataType::fp32};
@@ -183,13 +184,15 @@ TEST_CASE("rows of a gather hit as far as the table stays in the L2", "[bundled]
     const double indices = 8.0 * (1 << 20) / 1e6;
     CHECK(read(100) == Approx(indices + 0.0256).epsilon(0.01));
     CHECK(read(100'000'000) == Approx(indices + 268.4).epsilon(0.01));
-    CHECK(read(200'000) > indices + 51.2);  // the table once, and rows that left the L2 again
+    CHECK(read(200'000) > indices + 51.2);  // the table once, and again the rows that left L2
 }
 
-TEST_CASE("bundled kernels: stream is one call, eager the framework's", "[bundled]") {
+TEST_CASE("in a stream, a bundled kernel takes one call and a framework's takes longer",
+          "[bundled]") {
     const auto catalogue = model::catalogue();
     Machine machine = make_machine(catalogue.at("h200-sxm"));
-    machine.residuals = nullptr;  // of the analytic model: a correction multiplies the call as well
+    machine.residuals =
+        nullptr;  // the analytic model, because a correction also multiplies the call
     const auto time = [&](Execution execution) {
         const Elementwise op{.expression = parse_expression("x + 1"), .elements = 1024};
         return std::get<Prediction>(predict(op, execution, machine)).time.in(units::us);
@@ -204,7 +207,7 @@ TEST_CASE("bundled kernels: stream is one call, eager the framework's", "[bundle
     CHECK(time({.launch = LaunchMode::stream}) > 2.0 * stream);
 }
 
-TEST_CASE("calls that wait for the host have the host's band", "[bundled]") {
+TEST_CASE("calls that wait for the host have the band of host calls", "[bundled]") {
     const Machine machine = make_machine(model::catalogue().at("h200-sxm"));
     const auto high = [&](std::int64_t elements, LaunchMode launch) {
         const auto p = std::get<Prediction>(

@@ -1,4 +1,4 @@
-// Known answers of the geometry that model and kernels share.
+// Known results of the launch geometry that the model and the kernels share.
 #include "model/bundled/access.h"
 #include "model/bundled/attention.h"
 #include "model/bundled/matmul.h"
@@ -14,12 +14,12 @@ constexpr std::int64_t h200_sms = 132;
 constexpr std::int64_t multiprocessors = 108;
 constexpr std::int64_t mebibyte = std::int64_t{1} << 20;
 
-/// What a block of a GPU with 228 KiB of shared memory may have.
+/// The most shared memory of a block on a GPU with 228 KiB per SM.
 constexpr std::int64_t largest_block = 227 * 1024;
 
 }  // namespace
 
-TEST_CASE("Matrix products have a grid of their tiles", "[model][geometry]") {
+TEST_CASE("Matrix products have a grid of tiles", "[model][geometry]") {
     constexpr MatmulExtents square{.m = 4096, .n = 4096, .k = 4096};
     CHECK(matmul_grid(matmul_naive, square, h200_sms) ==
           LaunchGrid{.x = 256, .y = 256, .threads = 256});
@@ -39,13 +39,13 @@ TEST_CASE("Matrix products have a grid of their tiles", "[model][geometry]") {
     CHECK(steps_of(matmul_naive, 33) == 33);
 }
 
-TEST_CASE("The clusters of wgmma fill the GPU and no more", "[model][geometry]") {
+TEST_CASE("The clusters of wgmma fill the GPU once", "[model][geometry]") {
     constexpr MatmulExtents square{.m = 4096, .n = 4096, .k = 4096};
-    // 16 x 16 pieces of 256 x 256 on 66 pairs of multiprocessors: 4 rounds, against 8 of half.
+    // 16 x 16 pieces of 256 x 256 on 66 pairs of multiprocessors: 4 rounds, or 8 of half the size.
     CHECK(wgmma_for(square, h200_sms).tile.n == 256);
     CHECK(matmul_grid(matmul_wgmma_large, square, h200_sms) ==
           LaunchGrid{.x = 132, .threads = 384, .shared_bytes = 230400});
-    // 4 x 4 pieces leave most of the GPU idle; 4 x 8 halve the time.
+    // 4 x 4 pieces leave most of the GPU idle; 4 x 8 pieces halve the time.
     constexpr MatmulExtents small{.m = 1024, .n = 1024, .k = 1024};
     CHECK(wgmma_for(small, h200_sms).tile.n == 128);
     CHECK(matmul_grid(matmul_wgmma_small, small, h200_sms).x == 64);
@@ -56,7 +56,7 @@ TEST_CASE("The clusters of wgmma fill the GPU and no more", "[model][geometry]")
     CHECK(matmul_wgmma_small.stages == 6);
 }
 
-TEST_CASE("register_tiled keeps two blocks unless both operands come by elements",
+TEST_CASE("register_tiled runs two blocks per SM unless both operands are loaded by elements",
           "[model][geometry]") {
     CHECK(in_float_vectors(4096));
     CHECK_FALSE(in_float_vectors(4098));
@@ -66,7 +66,7 @@ TEST_CASE("register_tiled keeps two blocks unless both operands come by elements
 }
 
 TEST_CASE("Decoding splits the keys until the last wave is nearly full", "[model][geometry]") {
-    // 264 blocks fit: 8 tiles x 32 splits would fill 97 % of a wave, and 31 fill 94 %.
+    // 264 blocks fit: 8 tiles x 32 splits would fill 97 % of a wave; 31 splits fill 94 %.
     constexpr AttentionExtents cache{.heads = 32, .kv_heads = 8, .queries = 1, .keys = 8192};
     CHECK(decodes(cache));
     CHECK(decode_splits(cache, h200_sms) == 31);
@@ -74,12 +74,12 @@ TEST_CASE("Decoding splits the keys until the last wave is nearly full", "[model
           LaunchGrid{.x = 31, .y = 1, .z = 8, .threads = 128, .shared_bytes = 98304});
     CHECK(decode_combine_grid(cache) == LaunchGrid{.x = 32, .threads = 128, .shared_bytes = 1040});
     CHECK(decode_keys_per_split(cache, 31) == 320);
-    // 256 tiles fill 97 % of a wave at once.
+    // 256 tiles fill 97 % of a wave without splits.
     constexpr AttentionExtents many{
         .batch = 32, .heads = 32, .kv_heads = 8, .queries = 1, .keys = 8192};
     CHECK(decode_splits(many, h200_sms) == 1);
     CHECK(decode_splits({.heads = 8, .kv_heads = 8, .queries = 1, .keys = 300}, h200_sms) == 1);
-    // One tile and 256 splits would fill 97 %, and 244 fill 92 %.
+    // One tile with 256 splits would fill 97 %; 244 splits fill 92 %.
     CHECK(decode_splits({.heads = 8, .kv_heads = 1, .queries = 1, .keys = 1 << 20}, h200_sms) ==
           244);
     CHECK_FALSE(decodes({.heads = 8, .kv_heads = 1, .queries = 9, .keys = 100}));
@@ -87,7 +87,8 @@ TEST_CASE("Decoding splits the keys until the last wave is nearly full", "[model
     CHECK(decode_row_tiles({.heads = 64, .kv_heads = 2, .queries = 2, .keys = 100}) == 4);
 }
 
-TEST_CASE("Tiled attention has a block per tile, or one per multiprocessor", "[model][geometry]") {
+TEST_CASE("Tiled attention has a block per tile or a block per multiprocessor",
+          "[model][geometry]") {
     constexpr AttentionExtents prefill{
         .batch = 2, .heads = 16, .kv_heads = 4, .queries = 1000, .keys = 1000, .head_dim = 64};
     CHECK(attention_mma_sync_grid(prefill) ==
@@ -106,8 +107,9 @@ TEST_CASE("Tiled attention has a block per tile, or one per multiprocessor", "[m
     }
 }
 
-TEST_CASE("wgmma attention walks heads whose keys and values fit in the L2", "[model][geometry]") {
-    // 2 MiB of keys and values per key-value head: 16 of them in 2/3 of 50 MiB.
+TEST_CASE("wgmma attention takes the heads whose keys and values fit in L2 together",
+          "[model][geometry]") {
+    // 2 MiB of keys and values per key-value head: 16 of them fit in 2/3 of 50 MiB.
     constexpr AttentionExtents calls{
         .batch = 4, .heads = 32, .kv_heads = 8, .queries = 4096, .keys = 4096};
     CHECK(wgmma_head_groups(calls, 50 * mebibyte) == 2);
@@ -115,7 +117,7 @@ TEST_CASE("wgmma attention walks heads whose keys and values fit in the L2", "[m
     CHECK(wgmma_head_groups(calls, 1) == 32);  // one key-value head at a time
 }
 
-TEST_CASE("Rows belong to a warp, a block, or are read twice", "[model][geometry]") {
+TEST_CASE("A row belongs to a warp or a block, or is read twice", "[model][geometry]") {
     CHECK(row_plan(1024, 2).method == RowMethod::warp);
     CHECK(row_plan(1024, 2).vectors == 4);
     CHECK(row_plan(8, 2).vectors == 1);
@@ -139,7 +141,7 @@ TEST_CASE("Rows belong to a warp, a block, or are read twice", "[model][geometry
     CHECK(softmax_step_grid(10, 10001, 4).x == 100);
 }
 
-TEST_CASE("The softmax of scores holds rows of up to 32768 elements of two bytes",
+TEST_CASE("The softmax of scores keeps rows of up to 32768 two-byte elements in registers",
           "[model][geometry]") {
     CHECK(score_softmax_plan(1024, 2).vectors == 1);
     CHECK(score_softmax_plan(1024, 2).threads == 128);
@@ -151,14 +153,14 @@ TEST_CASE("The softmax of scores holds rows of up to 32768 elements of two bytes
     CHECK(score_softmax_plan(1001, 2).threads == 256);
 }
 
-TEST_CASE("Streams have a block per tile of vectors", "[model][geometry]") {
+TEST_CASE("Streaming kernels have a block per tile of vectors", "[model][geometry]") {
     CHECK(elementwise_grid(1'000'000, elementwise_width(2)) ==
           LaunchGrid{.x = 245, .threads = 256});
     CHECK(elementwise_width(2, 4096) == 8);
     CHECK(elementwise_width(2, 1001) == 1);
     CHECK(copy_grid(1) == LaunchGrid{.x = 1, .threads = 256});
     CHECK(copy_grid(4096).x == 1);
-    CHECK(copy_grid(4111).x == 1);  // whose last bytes the first block takes
+    CHECK(copy_grid(4111).x == 1);  // the first block takes the last bytes
     CHECK(copy_grid(4112).x == 2);
     CHECK(tiled_transpose(64, 64, 2) == TransposeMethod::swizzled);
     CHECK(tiled_transpose(64, 65, 2) == TransposeMethod::padded);
@@ -174,7 +176,7 @@ TEST_CASE("Streams have a block per tile of vectors", "[model][geometry]") {
     CHECK(gather_access(4090) == 2);
 }
 
-TEST_CASE("Reads of an access pattern are resident blocks, branches a thread per element",
+TEST_CASE("Access patterns read with resident blocks, branches use a thread per element",
           "[model][geometry]") {
     CHECK(word_read_grid(1 << 20, h200_sms) ==
           LaunchGrid{.x = 512, .threads = 256, .shared_bytes = 128});

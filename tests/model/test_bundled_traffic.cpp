@@ -22,7 +22,7 @@ double bytes(const std::string& text, Implementation implementation) {
         .work.l2.base();
 }
 
-TEST_CASE("a norm fetches its weights once per multiprocessor", "[bundled]") {
+TEST_CASE("a norm reads its weights once per multiprocessor", "[bundled]") {
     const RowWise op{.kind = RowKind::layernorm, .rows = 128, .cols = 4096, .type = DataType::bf16};
     const double row = 8192.0;
     SectorBytes moved = bundled_sectors(memory(), op, Implementation::fused);
@@ -34,7 +34,7 @@ TEST_CASE("a norm fetches its weights once per multiprocessor", "[bundled]") {
     CHECK(moved.read.base() == 65536 * row + memory().sm_count * 2 * row);
 }
 
-TEST_CASE("rows that begin inside sectors touch one more", "[bundled]") {
+TEST_CASE("rows that begin inside a sector touch one more", "[bundled]") {
     const RowWise even{.kind = RowKind::softmax, .rows = 1000, .cols = 512, .type = DataType::bf16};
     RowWise odd = even;
     odd.cols = 511;
@@ -46,16 +46,16 @@ TEST_CASE("rows that begin inside sectors touch one more", "[bundled]") {
     CHECK(ragged.write.base() == Approx(1000 * (1022.0 + 0.86 * 16 * 30.0)));
 }
 
-TEST_CASE("a row beyond L1 is read twice", "[bundled]") {
+TEST_CASE("a row that does not fit in L1 is read twice", "[bundled]") {
     const RowWise op{.kind = RowKind::softmax, .rows = 512, .cols = 131072, .type = DataType::bf16};
     const SectorBytes moved = bundled_sectors(memory(), op, Implementation::fused);
     const double matrix = 512.0 * 131072 * 2;
-    CHECK(moved.read.base() / matrix == Approx(1.997).epsilon(0.06));  // counted
+    CHECK(moved.read.base() / matrix == Approx(1.997).epsilon(0.06));  // counted on an H200
     CHECK(moved.write.base() == matrix);
 }
 
 // l1tex__m_xbar2l1tex_read_bytes + l1tex__m_l1tex2xbar_write_bytes on an H200.
-TEST_CASE("sectors agree with counters", "[bundled]") {
+TEST_CASE("sectors agree with hardware counters", "[bundled]") {
     constexpr auto fused = Implementation::fused;
     constexpr auto unfused = Implementation::unfused;
     const auto agrees = [](double predicted, double counted, double share) {
@@ -79,13 +79,13 @@ TEST_CASE("sectors agree with counters", "[bundled]") {
            4194304 + 33554432, 0.001);
 }
 
-TEST_CASE("ragged gathers move sectors by the runs of a warp", "[bundled]") {
-    // 592 bytes: 512 from a sector's start or middle, then 80.
+TEST_CASE("a ragged gather moves the sectors that the runs of a warp touch", "[bundled]") {
+    // 592 bytes: a run of 512 from the start or middle of a sector, then a run of 80.
     const Gather vectors{
         .rows = 1000000, .cols = 148, .table_rows = 1 << 30, .type = DataType::fp32};
     CHECK(bundled_sectors(memory(), vectors).write.base() ==
           Approx(1e6 * ((512.0 + 16.0) + (80.0 + 16.0))));
-    // 194 bytes: of its 97 elements one lane takes 4, the others 3 each.
+    // 194 bytes are 97 elements: one lane takes 4, the others 3 each.
     const Gather elements{
         .rows = 1000000, .cols = 97, .table_rows = 1 << 30, .type = DataType::bf16};
     CHECK(bundled_sectors(memory(), elements).write.base() == Approx(1e6 * (194.0 + 7 * 30.0)));

@@ -1,4 +1,4 @@
-// Products of torch.compile: which kernels they are, by hand, and sums over them.
+// Products of torch.compile: which kernels they run, by hand, and the sums over these kernels.
 #include <cmath>
 
 #include "model/compiled_product.h"
@@ -35,7 +35,7 @@ Prediction predicted(const Operation& op, const Execution& execution) {
     return std::get<Prediction>(predict(op, execution, h200()));
 }
 
-TEST_CASE("a compiled product alone, or with a bias, is the eager one", "[torch]") {
+TEST_CASE("a compiled product without activation is the eager one", "[torch]") {
     for (const Epilogue epilogue : {Epilogue::none, Epilogue::bias, Epilogue::accumulate}) {
         const Matmul op = product(64, 2048, 1024, epilogue);
         const Workload kernels = compiled_product(op, cold);
@@ -50,7 +50,7 @@ TEST_CASE("a compiled product alone, or with a bias, is the eager one", "[torch]
     }
 }
 
-TEST_CASE("an activation is a kernel over the result", "[torch]") {
+TEST_CASE("an activation is a separate kernel over the result", "[torch]") {
     const Workload half = compiled_product(product(64, 2048, 1024, Epilogue::bias_gelu), cold);
     REQUIRE(half.size() == 2);
     CHECK(product_of(half[0]).epilogue == Epilogue::bias);
@@ -66,21 +66,22 @@ TEST_CASE("an activation is a kernel over the result", "[torch]") {
     CHECK(pointwise_of(single[1]).expression.fused().vector_reads == 1);
 }
 
-TEST_CASE("a bias is spread first where rows of the result are padded", "[torch]") {
+TEST_CASE("a bias is written first if the rows of the result are padded", "[torch]") {
     const auto kernels_of = [](std::int64_t m, std::int64_t n, Epilogue epilogue) {
         return compiled_product(product(m, n, 512, epilogue), cold).size();
     };
     CHECK(kernels_of(16, 1688, Epilogue::bias_gelu) == 3);  // 3376 bytes: 26.4 lines
     CHECK(kernels_of(16, 1664, Epilogue::bias_gelu) == 2);  // 26 lines
-    CHECK(kernels_of(16, 1000, Epilogue::bias_gelu) == 2);  // short rows stay as they are
+    CHECK(kernels_of(16, 1000, Epilogue::bias_gelu) == 2);  // short rows are not padded
     CHECK(kernels_of(1, 1688, Epilogue::bias_gelu) == 2);   // one row has no gaps
-    CHECK(kernels_of(16, 1688, Epilogue::bias) == 1);       // what the program returns neither
+    CHECK(kernels_of(16, 1688, Epilogue::bias) ==
+          1);  // a result that the program returns is not padded
     const Workload kernels = compiled_product(product(16, 1688, 512, Epilogue::bias_relu), cold);
     CHECK(kernels[0].execution.implementation == Implementation::torch);
     CHECK(product_of(kernels[1]).epilogue == Epilogue::accumulate);
 }
 
-TEST_CASE("operands of long products are copied to padded rows", "[torch]") {
+TEST_CASE("operands of long products are copied into padded rows", "[torch]") {
     CHECK(is_worth_padding(300, 300, 300));  // 27e6 / 270e3 = 100
     CHECK_FALSE(is_worth_padding(299, 299, 299));
     const Workload both = compiled_product(product(16384, 8192, 2635, Epilogue::none), cold);
@@ -100,7 +101,7 @@ TEST_CASE("operands of long products are copied to padded rows", "[torch]") {
     CHECK(compiled_product(product(64, 1163, 4099, Epilogue::none), cold).size() == 1);
 }
 
-TEST_CASE("times, bytes and bands of a compiled product add up", "[torch]") {
+TEST_CASE("times, bytes and bands of a compiled product are sums over its kernels", "[torch]") {
     const Matmul op = product(512, 4096, 1024, Epilogue::bias_gelu);
     const Prediction whole = predicted(op, cold);
     const Workload kernels = compiled_product(op, cold);

@@ -1,4 +1,4 @@
-// Explanations of predictions made by hand: each sentence states the figures of the value.
+// Explanations of hand-made predictions: each sentence states the figures of the prediction.
 #include "model/explain.h"
 
 #include <set>
@@ -20,7 +20,7 @@ Machine machine_of() {
     return machine;
 }
 
-/// 2 TFLOP over 1 GB on a machine whose ridge point is 100 FLOP/B.
+/// 2 TFLOP and 1 GB on a machine whose ridge point is 100 FLOP/B.
 Prediction prediction_of() {
     Work work;
     work.tensor = 2.0 * units::TFLOP;
@@ -56,7 +56,7 @@ TEST_CASE("an explanation names bound, limiter, intensity, ridge point and lower
     CHECK(mentions(text, "20 ms"));
 }
 
-TEST_CASE("below the ridge point it says so", "[explain]") {
+TEST_CASE("an operation below the ridge point is explained as memory-bound", "[explain]") {
     Prediction prediction = prediction_of();
     prediction.algorithmic = 20.0 * units::FLOP / units::B;
     const std::string text = all_of(explain(Copy{.elements = 1}, prediction, machine_of()));
@@ -64,7 +64,7 @@ TEST_CASE("below the ridge point it says so", "[explain]") {
     CHECK(mentions(text, "memory-bound"));
 }
 
-TEST_CASE("a band that nothing supports says how it was made", "[explain]") {
+TEST_CASE("an unvalidated band is explained by how it was made", "[explain]") {
     const Copy op{.elements = 1};
     Prediction prediction = prediction_of();
     apply_roofline_band(prediction);
@@ -73,7 +73,7 @@ TEST_CASE("a band that nothing supports says how it was made", "[explain]") {
                    "it is not validated."));
 }
 
-TEST_CASE("tiles and waves are told where there are any", "[explain]") {
+TEST_CASE("tiles and waves are explained if there are any", "[explain]") {
     Prediction prediction = prediction_of();
     const Matmul op{.m = 1793, .n = 1793, .k = 64};
     CHECK_FALSE(mentions(all_of(explain(op, prediction, machine_of())), "wave"));
@@ -88,7 +88,7 @@ TEST_CASE("tiles and waves are told where there are any", "[explain]") {
     CHECK(mentions(text, "55.6 %"));
 }
 
-TEST_CASE("every note has its own words and appears in the explanation", "[explain]") {
+TEST_CASE("every note has its own text and appears in the explanation", "[explain]") {
     std::set<std::string> seen;
     const auto check = [&](const Note& remark) {
         const std::string words = describe(remark);
@@ -104,7 +104,7 @@ TEST_CASE("every note has its own words and appears in the explanation", "[expla
     (std::make_index_sequence<std::variant_size_v<Note>>());
 }
 
-TEST_CASE("terms read as time, resource, amount and rate", "[explain]") {
+TEST_CASE("a term reads as time, resource, amount and rate", "[explain]") {
     const std::string tensor =
         describe(Term{.resource = Resource::tensor, .time = 1.0 * units::ms, .amount = 2e12});
     CHECK(mentions(tensor, "1 ms"));
@@ -122,7 +122,7 @@ TEST_CASE("terms read as time, resource, amount and rate", "[explain]") {
 }
 
 }  // namespace
-TEST_CASE("a correction says whose residuals it rests on") {
+TEST_CASE("a correction is explained by the residuals behind it") {
     Prediction prediction = prediction_of();
     prediction.correction = 1.04;
     const auto text = [&] {

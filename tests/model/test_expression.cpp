@@ -1,4 +1,4 @@
-// Elementwise expressions: known counts worked by hand, errors, and the canonical form.
+// Elementwise expressions: counts worked by hand, errors, and the canonical form.
 #include "model/expression/expression.h"
 
 #include <string>
@@ -36,18 +36,18 @@ InputError error_of(const std::string& text, const InputDeclarations& declaratio
 }
 
 TEST_CASE("sin^2 + cos^2 takes 11 passes unfused and 2 fused", "[expression]") {
-    // sin, square, cos, square read one tensor each, the sum reads two: 6 reads; 5 writes.
+    // sin, square, cos and square read one tensor each and the sum reads two: 6 reads, 5 writes.
     const Expression e = parse_expression("sin(x)^2 + cos(x)^2");
     require_counts(e.unfused(), 5, 6, 5);
     CHECK(e.unfused().passes() == 11);
     require_counts(e.fused(), 1, 1, 1);
-    // 20 FLOP for sin and cos each, 1 for each square, 1 for the sum.
+    // 20 FLOP each for sin and cos, 1 for each square, 1 for the sum.
     CHECK(e.fused().flop == 43.0);
     CHECK(e.unfused().flop == 43.0);
 }
 
-TEST_CASE("a bias is a broadcast vector, not a pass", "[expression]") {
-    // x + bias: 1R 1W (and the vector), gelu: 1R 1W.
+TEST_CASE("a bias is a broadcast vector and not a pass", "[expression]") {
+    // x + bias: 1R 1W and the vector; gelu: 1R 1W.
     const Expression e = parse_expression("gelu(x + bias)");
     require_counts(e.unfused(), 2, 2, 2);
     require_counts(e.fused(), 1, 1, 1);
@@ -68,7 +68,7 @@ TEST_CASE("tanh-GeLU in primitive operations is 8 kernels and 18 passes", "[expr
     CHECK(e.fused().passes() == 2);
 }
 
-TEST_CASE("single kernels", "[expression]") {
+TEST_CASE("counts of single kernels", "[expression]") {
     require_counts(parse_expression("x + c").unfused(), 1, 1, 1);
     require_counts(parse_expression("x * y").unfused(), 1, 2, 1);
     require_counts(parse_expression("x * x").unfused(), 1, 1, 1);
@@ -85,9 +85,9 @@ TEST_CASE("single kernels", "[expression]") {
     CHECK(parse_expression("x^2.5").fused().flop == cost_of(Function::power).flop);
 }
 
-TEST_CASE("equal subexpressions are computed once, in either order", "[expression]") {
+TEST_CASE("equal subexpressions are computed once, in either order of operands", "[expression]") {
     const Expression e = parse_expression("exp(x + y) * exp(y + x)");
-    // The sum 2R 1W, exp 1R 1W, the product of one tensor with itself 1R 1W.
+    // The sum 2R 1W, exp 1R 1W, and the product of one tensor with itself 1R 1W.
     require_counts(e.unfused(), 3, 4, 3);
     require_counts(parse_expression("(x - y) * (y - x)").unfused(), 3, 6, 3);
 }
@@ -96,7 +96,7 @@ TEST_CASE("arithmetic of scalars and constants needs no kernel", "[expression]")
     require_counts(parse_expression("x * (alpha + 2 * beta)").unfused(), 1, 1, 1);
     require_counts(parse_expression("x + 2 * 3 - 6").unfused(), 2, 2, 2);
     const Expression vectors = parse_expression("x * (gamma + bias)");
-    // The sum of two vectors is a kernel of its own, but no full pass.
+    // The sum of two vectors is a separate kernel, but not a full pass.
     require_counts(vectors.unfused(), 2, 1, 1);
     CHECK(vectors.unfused().vector_reads == 3);
     CHECK(vectors.unfused().vector_writes == 1);
@@ -120,7 +120,7 @@ TEST_CASE("precedence and associativity", "[expression]") {
     CHECK(canonical("pow(0-2, x)") == "(-2)^x");
 }
 
-TEST_CASE("the canonical text parses to the same counts", "[expression][property]") {
+TEST_CASE("the canonical text has the same counts", "[expression][property]") {
     const std::vector<std::string> texts{"x",
                                          "sin(x)^2 + cos(x)^2",
                                          "gelu(x + bias)",
@@ -161,8 +161,8 @@ TEST_CASE("fusing never adds a kernel, a pass or a FLOP", "[expression][property
     }
 }
 
-TEST_CASE("comparisons, where, clamp and softplus are functions like others", "[expression]") {
-    // x > 0 reads x; where reads the mask, x and y: 4R 2W. Fused x and y: 2R 1W.
+TEST_CASE("comparisons, where, clamp and softplus count like other functions", "[expression]") {
+    // x > 0 reads x; where reads the mask, x and y: 4R 2W. Fused, x and y: 2R 1W.
     const Expression choice = parse_expression("where(x > 0, x, y)");
     require_counts(choice.unfused(), 2, 4, 2);
     require_counts(choice.fused(), 1, 2, 1);
@@ -173,7 +173,7 @@ TEST_CASE("comparisons, where, clamp and softplus are functions like others", "[
           "(x < y) * (x != y) + (x == y)");
     CHECK(to_string(parse_expression("x + y < z")) == "x + y < z");
     CHECK(to_string(parse_expression("(x < y) + z")) == "(x < y) + z");
-    // Three tensors are read once each.
+    // Each of the three tensors is read once.
     require_counts(parse_expression("where(m, x, y)").unfused(), 1, 3, 1);
     require_counts(parse_expression("clamp(x, -1, 1)").unfused(), 1, 1, 1);
     CHECK(parse_expression("clamp(x, -1, 1)").fused().operations == 2.0);
@@ -182,26 +182,26 @@ TEST_CASE("comparisons, where, clamp and softplus are functions like others", "[
     CHECK(to_string(parse_expression("x**2 + y**-1")) == "x^2 + reciprocal(y)");
     CHECK(to_string(parse_expression("2**x**y")) == "2^x^y");
     CHECK(to_string(parse_expression("clip(x, 0, 6)")) == "clamp(x, 0, 6)");
-    // Of constants.
+    // Functions of constants.
     CHECK(to_string(parse_expression("x + where(2 < 1, 5, clamp(9, 0, 3))")) == "x + 3");
     CHECK(to_string(parse_expression("x + (1 >= 1)")) == "x + 1");
 }
 
-TEST_CASE("a comparison and a condition have no gradient", "[expression]") {
+TEST_CASE("comparisons and conditions have no gradient", "[expression]") {
     CHECK_FALSE(has_gradient(parse_expression("x > y")));
     CHECK(has_gradient(parse_expression("(x > 0) * x")));
-    // d where(m, x, y): two kernels, each reading the gradient and the mask; none towards the mask.
+    // d where(m, x, y): two kernels, each reading the gradient and the mask; none for the mask.
     require_counts(backward_counts(parse_expression("where(m, x, y)"), Fusion::unfused), 2, 4, 2);
     require_counts(backward_counts(parse_expression("where(m, x, y)"), Fusion::fused), 1, 2, 2);
     // d clamp and d softplus read the gradient and the argument.
     require_counts(backward_counts(parse_expression("clamp(x, 0, 1)"), Fusion::unfused), 1, 2, 1);
     require_counts(backward_counts(parse_expression("softplus(x)"), Fusion::fused), 1, 2, 1);
-    // d ((x > 0) * y): y's gradient reads the comparison, whose argument gets none.
+    // d ((x > 0) * y): the gradient of y reads the comparison, whose argument has no gradient.
     require_counts(backward_counts(parse_expression("(x > 0) * y"), Fusion::unfused), 1, 2, 1);
     require_counts(backward_counts(parse_expression("(x > 0) * y"), Fusion::fused), 1, 2, 1);
 }
 
-TEST_CASE("functions have the values that their definitions say", "[expression]") {
+TEST_CASE("functions have the values of their definitions", "[expression]") {
     CHECK(value_of(Function::softplus, 0.0, 0.0, 0.0) == Approx(0.6931471805599453));
     CHECK(value_of(Function::softplus, -800.0, 0.0, 0.0) == 0.0);
     CHECK(value_of(Function::softplus, 800.0, 0.0, 0.0) == 800.0);
@@ -219,7 +219,7 @@ TEST_CASE("functions have the values that their definitions say", "[expression]"
 }
 
 TEST_CASE("a chain stores or recomputes its activations", "[expression]") {
-    // Forward 1R + 3W, backward 3R + 1W; recomputed 1R + 1W and 2R + 1W.
+    // Forward 1R + 3W, backward 3R + 1W; recomputed, 1R + 1W and 2R + 1W.
     const ChainAccesses three = chain_accesses(parse_expression("sigmoid(sigmoid(sigmoid(x)))"));
     CHECK(three.functions == 3);
     CHECK(three.stored == 8);
@@ -232,25 +232,26 @@ TEST_CASE("a chain stores or recomputes its activations", "[expression]") {
 }
 
 TEST_CASE("gradients of small expressions", "[expression]") {
-    // d sigmoid: reads the upstream gradient and the result, writes one: fused, the input instead.
+    // d sigmoid reads the upstream gradient and the result and writes one tensor. Fused, it reads
+    // the input instead of the result.
     require_counts(backward_counts(parse_expression("sigmoid(x)"), Fusion::unfused), 1, 2, 1);
     require_counts(backward_counts(parse_expression("sigmoid(x)"), Fusion::fused), 1, 2, 1);
-    // d(x * y): two kernels, each reading the gradient and the other factor.
+    // d(x * y): two kernels, each of which reads the gradient and the other factor.
     require_counts(backward_counts(parse_expression("x * y"), Fusion::unfused), 2, 4, 2);
     require_counts(backward_counts(parse_expression("x * y"), Fusion::fused), 1, 3, 2);
-    // d(x + bias): the gradient of x is the upstream one, that of bias its sum over rows.
+    // d(x + bias): the gradient of x is the upstream one; that of bias is its sum over rows.
     const ExpressionCounts bias = backward_counts(parse_expression("x + bias"), Fusion::unfused);
     require_counts(bias, 1, 1, 0);
     CHECK(bias.vector_writes == 1);
     require_counts(backward_counts(parse_expression("x + bias"), Fusion::fused), 1, 1, 0);
     require_counts(backward_counts(parse_expression("x + y"), Fusion::unfused), 1, 1, 1);
     // sin^2 + cos^2: four functions read gradient and argument (8R 4W), and the two gradients of x
-    // are added (2R 1W); the sum passes its gradient through.
+    // are added (2R 1W). The sum passes its gradient on unchanged.
     require_counts(backward_counts(parse_expression("sin(x)^2 + cos(x)^2"), Fusion::unfused), 5, 10,
                    5);
 }
 
-TEST_CASE("the derivative of a linear expression is a constant: nothing is read for it",
+TEST_CASE("the derivative of a linear expression is a constant and reads nothing more",
           "[expression]") {
     const auto fused = [](const char* text) {
         return backward_counts(parse_expression(text), Fusion::fused);
@@ -261,20 +262,20 @@ TEST_CASE("the derivative of a linear expression is a constant: nothing is read 
     }
     CHECK(fused("x / 2").flop == 1.0);
     CHECK(fused("alpha * x + beta").flop == 1.0);
-    // The argument of gelu is recomputed, gelu itself is not.
+    // The argument of gelu is recomputed; gelu itself is not.
     const ExpressionCounts gelu = fused("gelu_tanh(x + y)");
     require_counts(gelu, 1, 3, 2);
     CHECK(gelu.flop == backward_counts(parse_expression("gelu_tanh(x)"), Fusion::fused).flop + 1.0);
 }
 
-TEST_CASE("functions count as the field counts them, apart from what is executed", "[expression]") {
+TEST_CASE("functions have a conventional count beside the FLOP they execute", "[expression]") {
     const ExpressionCounts gelu = parse_expression("gelu_tanh(x + bias)").fused();
     CHECK(gelu.operations == 10.0);
     CHECK(gelu.flop == 24.0);
     CHECK(parse_expression("exp(x)").fused().operations == 1.0);
 }
 
-TEST_CASE("faults are located and explained", "[expression][error]") {
+TEST_CASE("errors are located and explained", "[expression][error]") {
     const auto column = [](const char* text) { return error_of(text).location().column; };
     CHECK(column("x + ") == 5);
     CHECK(column("x + * y") == 5);
@@ -303,7 +304,7 @@ TEST_CASE("faults are located and explained", "[expression][error]") {
     CHECK_THROWS_AS(parse_expression("x", {.vectors = {"x"}, .tensors = {"x"}}), InputError);
 }
 
-TEST_CASE("hostile texts end in an error, not in a crash", "[expression][error]") {
+TEST_CASE("hostile texts end in an error and not in a crash", "[expression][error]") {
     CHECK_THROWS_AS(parse_expression(std::string(2000, '(')), InputError);
     CHECK_THROWS_AS(parse_expression(std::string(2000, '-') + "x"), InputError);
     CHECK_THROWS_AS(parse_expression(std::string(longest_expression + 1, ' ')), InputError);

@@ -1,4 +1,4 @@
-// The parameter table: every field parses, prints and parses again; errors name the field.
+// The parameter table: every field is parsed, printed and parsed again, and errors name the field.
 #include "model/core/fields.h"
 
 #include <map>
@@ -11,7 +11,7 @@
 namespace ridge::model {
 namespace {
 
-/// A text that each kind of field takes, in its canonical form and unlike its default.
+/// A value for each kind of field, in canonical form and different from its default.
 std::string sample_of(const FieldInfo& info) {
     static const std::map<std::string_view, std::string> words{{"dtype", "fp16"},
                                                                {"accumulate", "fp16"},
@@ -73,7 +73,7 @@ TEST_CASE("the tables are in the order of their enumerations", "[fields]") {
     CHECK_FALSE(find_field("").has_value());
 }
 
-TEST_CASE("every field returns the text it was given", "[fields]") {
+TEST_CASE("every field returns the text that was set", "[fields]") {
     for (const FieldInfo& info : field_table()) {
         INFO(info.name);
         Parameters parameters;
@@ -88,7 +88,7 @@ TEST_CASE("every field returns the text it was given", "[fields]") {
     }
 }
 
-TEST_CASE("every word of an enumeration returns", "[fields]") {
+TEST_CASE("every word of an enumeration is returned", "[fields]") {
     const auto returns = [](Field field, const char* word) {
         Parameters parameters;
         parameters.set(field, word);
@@ -117,7 +117,7 @@ TEST_CASE("every word of an enumeration returns", "[fields]") {
     for (const char* word : {"64x32", "1x1", "4096x4096x4096"}) CHECK(returns(Field::tile, word));
 }
 
-TEST_CASE("nonsense is refused by name", "[fields]") {
+TEST_CASE("invalid values are refused with the field's name", "[fields]") {
     for (const FieldInfo& info : field_table()) {
         if (info.kind == FieldKind::text) continue;
         for (const char* text : {"", "-1", "nonsense", "1e3x", "99999999999999999999", "4,5"}) {
@@ -148,7 +148,7 @@ TEST_CASE("flags take the usual words", "[fields]") {
     }
 }
 
-TEST_CASE("operations in words", "[fields]") {
+TEST_CASE("operations are parsed from words", "[fields]") {
     const Matmul matmul = make<Matmul>("  matmul m=4 n=5\tk=6 dtype=fp16 batch=2 ");
     CHECK(matmul.m == 4);
     CHECK(matmul.n == 5);
@@ -165,7 +165,7 @@ TEST_CASE("operations in words", "[fields]") {
     CHECK(make<RowWise>("rmsnorm rows=2 cols=3").kind == RowKind::rmsnorm);
 }
 
-TEST_CASE("defaults fill what the text leaves open", "[fields]") {
+TEST_CASE("defaults fill in missing parameters", "[fields]") {
     Parameters defaults;
     defaults.set(Field::dtype, "fp8");
     defaults.set(Field::m, "3");
@@ -197,7 +197,7 @@ TEST_CASE("output and accumulator types follow the input type", "[fields]") {
     CHECK(make<Matmul>("matmul m=1 n=1 k=1 dtype=half out_dtype=float").output == DataType::fp32);
 }
 
-TEST_CASE("operations, fields, flags and words may be written as people write them", "[fields]") {
+TEST_CASE("names and words are accepted in the forms that people write", "[fields]") {
     CHECK(parse_operation("gemm m=1").kind == OperationKind::matmul);
     CHECK(parse_operation("LINEAR m=1").kind == OperationKind::matmul);
     CHECK(parse_operation("sdpa heads=1").kind == OperationKind::attention);
@@ -239,7 +239,7 @@ TEST_CASE("one element type is the default of all operations", "[fields]") {
           "matmul dtype=bf16 m=1 n=2 k=3 l2=cold launch=kernel");
 }
 
-TEST_CASE("broken operations say what is wrong", "[fields]") {
+TEST_CASE("errors of broken operations say what is wrong", "[fields]") {
     const std::map<std::string, std::string> cases{
         {"matmul m=4 n=5", "k is missing for matmul"},
         {"attention heads=8 head_dim=64", "seq (or seq_q and seq_kv) is missing for attention"},
@@ -277,7 +277,7 @@ TEST_CASE("broken operations say what is wrong", "[fields]") {
     }
 }
 
-TEST_CASE("cleared parameters remember nothing", "[fields]") {
+TEST_CASE("cleared parameters are forgotten", "[fields]") {
     Parameters parameters;
     for (const FieldInfo& info : field_table()) parameters.set(info.field, sample_of(info));
     parameters.clear();
@@ -289,7 +289,7 @@ TEST_CASE("cleared parameters remember nothing", "[fields]") {
     CHECK_FALSE(make_execution(parameters).tile.has_value());
 }
 
-TEST_CASE("library is the vendor's: other operations name what they have") {
+TEST_CASE("library means the vendor's library; other operations name their own implementations") {
     CHECK(has(OperationKind::matmul, Implementation::library));
     CHECK(has(OperationKind::all_reduce, Implementation::library));
     for (const OperationInfo& info : operation_table()) {
@@ -305,7 +305,7 @@ TEST_CASE("library is the vendor's: other operations name what they have") {
           "impl library is not an implementation of transpose; it has tiled, naive, torch");
 }
 
-TEST_CASE("the execution takes its words from the parameters", "[fields]") {
+TEST_CASE("the execution is read from the parameters", "[fields]") {
     Parameters parameters;
     const Execution usual = make_execution(parameters);
     CHECK(usual.implementation == Implementation::automatic);

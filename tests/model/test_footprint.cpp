@@ -1,4 +1,4 @@
-// Device memory: published tables and measured allocations, to the byte where they are.
+// Device memory against published tables and measured allocations, exact to the byte if they are.
 #include "model/footprint/footprint.h"
 
 #include <cmath>
@@ -23,8 +23,8 @@ Attention attention(std::int64_t batch, std::int64_t heads, std::int64_t seq, st
 }
 
 TEST_CASE("FlashAttention paper, table 21", "[footprint]") {
-    // B 16, H 8, d 64, fp16, forward and backward, in MiB truncated. N = 128: T = 2 MiB, S = 4 MiB:
-    // 4S + 10T = 36; 11T + 8 B H N = 22 + 0.125. From N = 512: 13T + 8 B H N = 104 + 0.5.
+    // B 16, H 8, d 64, fp16, forward and backward, in MiB, truncated. N = 128: T = 2 MiB, S = 4
+    // MiB: 4S + 10T = 36; 11T + 8 B H N = 22 + 0.125. From N = 512 on: 13T + 8 B H N = 104 + 0.5.
     const std::vector<double> standard{36, 104, 336, 1184, 4416, 17024};
     const std::vector<double> flash{22, 44, 104, 209, 418, 836, 1672, 3344, 6688, 13376};
     std::int64_t seq = 128;
@@ -42,7 +42,7 @@ TEST_CASE("FlashAttention paper, table 21", "[footprint]") {
 }
 
 TEST_CASE("128K tokens in fp16 with head_dim 128", "[footprint]") {
-    // One score matrix: 131072^2 x 2 B = 34.36 GB; one of q, k, v, out: 32 x 131072 x 128 x 2 B.
+    // One score matrix: 131072^2 x 2 B = 34.36 GB. Each of q, k, v, out: 32 x 131072 x 128 x 2 B.
     const Attention op = attention(1, 32, 131072, 128);
     const Footprint memory = footprint(op, Implementation::standard, Pass::inference);
     CHECK(memory.bytes_of("scores").in(units::GB) == Approx(1099.5).epsilon(1e-4));
@@ -56,7 +56,7 @@ TEST_CASE("128K tokens in fp16 with head_dim 128", "[footprint]") {
     CHECK(rule.factor == 32.0);
     CHECK(rule.one_score_matrix * rule.factor == rule.all_score_matrices);
 
-    // flash2 keeps one statistic of 4 bytes per row and head instead.
+    // flash2 keeps one 4-byte statistic per row and head instead.
     const Footprint flash = footprint(op, Implementation::flash2, Pass::inference);
     CHECK(flash.bytes_of("logsumexp").in(units::B) == 4.0 * 32 * 131072);
     CHECK(flash.total(Phase::scratch) == flash.bytes_of("logsumexp"));
@@ -67,7 +67,7 @@ TEST_CASE("flash2 training peaks at 10T + 8 B H N", "[footprint]") {
     const Footprint memory =
         footprint(attention(2, 16, 2048, 128), Implementation::flash2, Pass::training);
     CHECK(memory.total().in(units::B) == 10 * t + 8.0 * 2 * 16 * 2048);
-    // A group of 4: k, v, dk, dv are quarters, and dk, dv are expanded for every head.
+    // Groups of 4: k, v, dk, dv are a quarter as large, and dk, dv are expanded for every head.
     Attention grouped = attention(2, 16, 2048, 128);
     grouped.kv_heads = 4;
     CHECK(footprint(grouped, Implementation::flash2, Pass::training).total().in(units::B) ==
@@ -85,7 +85,7 @@ TEST_CASE("other operations hold inputs and outputs, and gradients in training",
     CHECK(total(matmul, Implementation::library, Pass::training) == 2 * matmul_bytes);
 
     // sin, square, cos, square, add: while the second square is made, the first square and cos are
-    // alive beside it; the sum is the output.
+    // also alive. The sum is the output.
     const Elementwise trigonometry{.expression = parse_expression("sin(x)^2 + cos(x)^2"),
                                    .elements = 1000};
     CHECK(total(trigonometry, Implementation::fused, Pass::inference) == 2.0 * 4000);

@@ -1,4 +1,4 @@
-// Operations that only a framework's kernels carry out: how they are said, what they move.
+// Operations that only a framework's kernels carry out: how they are written and what they move.
 #include "model/core/fields.h"
 #include "model/footprint/footprint.h"
 #include "model/machine/catalogue.h"
@@ -20,14 +20,14 @@ Prediction predicted(const char* text, const Execution& execution = {}) {
     return std::get<Prediction>(predict(operation_of(text), execution, machine));
 }
 
-TEST_CASE("eager is another word for torch, embedding for gather, cumsum for scan", "[framework]") {
+TEST_CASE("eager means torch, embedding means gather, cumsum means scan", "[framework]") {
     CHECK(parse_implementation("eager") == Implementation::torch);
     CHECK(name_of(Implementation::torch) == "torch");
     CHECK(parse_operation_kind("embedding") == OperationKind::gather);
     CHECK(parse_operation_kind("cumsum") == OperationKind::scan);
 }
 
-TEST_CASE("what only a framework does goes through text and back", "[framework]") {
+TEST_CASE("framework operations survive conversion to text and back", "[framework]") {
     for (const char* text :
          {"sum dtype=bf16 rows=8 cols=16 axis=columns", "mean dtype=fp32 rows=8 cols=16 axis=all",
           "max dtype=bf16 rows=8 cols=16", "argmax dtype=bf16 rows=8 cols=16",
@@ -47,7 +47,7 @@ TEST_CASE("what only a framework does goes through text and back", "[framework]"
     }
 }
 
-TEST_CASE("bundled kernels say what they do not do", "[framework]") {
+TEST_CASE("bundled kernels refuse operations that they do not implement", "[framework]") {
     static const Machine machine = make_machine(catalogue().at("h200-sxm"));
     for (const char* text :
          {"sum rows=8 cols=16 axis=columns", "elementwise expr=dropout(x) elements=8",
@@ -64,7 +64,7 @@ TEST_CASE("bundled kernels say what they do not do", "[framework]") {
     CHECK_THROWS(operation_of("copy elements=8 dtype=int32"));
 }
 
-TEST_CASE("masks are one byte an element and casts change what is written", "[framework]") {
+TEST_CASE("masks take one byte per element and casts change the bytes written", "[framework]") {
     constexpr double n = 1000.0;
     const auto work = [](const char* text) {
         return elementwise_work(std::get<Elementwise>(operation_of(text)), Implementation::torch);
@@ -91,7 +91,7 @@ TEST_CASE("reductions leave one result per row, per column, or one", "[framework
     CHECK(written("argmax dtype=bf16 rows=8 cols=16") == 64.0);  // int64
 }
 
-TEST_CASE("a loss writes its logits' logarithms only where kernels are separate", "[framework]") {
+TEST_CASE("a loss writes log-probabilities only if its kernels are separate", "[framework]") {
     const auto op = std::get<RowWise>(operation_of("cross_entropy dtype=fp32 rows=100 cols=1000"));
     const double matrix = 4.0 * 100.0 * 1000.0;
     CHECK(row_work(op, Implementation::torch).dram_write.base() == matrix);
@@ -99,7 +99,7 @@ TEST_CASE("a loss writes its logits' logarithms only where kernels are separate"
     CHECK(row_work(op, Implementation::compiled).dram_write.base() == 0.0);
 }
 
-TEST_CASE("an optimizer step moves seven tensors at least", "[framework]") {
+TEST_CASE("an optimizer step moves at least seven tensors", "[framework]") {
     const AdamW op{.elements = 1000};
     CHECK(adamw_work(op, Implementation::fused).dram().base() == 7.0 * 4000.0);
     CHECK(adamw_work(op, Implementation::torch).dram().base() == 20.0 * 4000.0);
@@ -114,7 +114,7 @@ TEST_CASE("strided reads take whole sectors", "[framework]") {
           3200.0);
 }
 
-TEST_CASE("a dirty L2 costs the writes of the lines that make room", "[framework]") {
+TEST_CASE("a dirty L2 adds the writes of evicted lines", "[framework]") {
     for (const char* text : {"matmul m=1 n=8192 k=8192", "softmax rows=4096 cols=2048",
                              "sum rows=4096 cols=2048 axis=all"}) {
         INFO(text);
@@ -128,18 +128,20 @@ TEST_CASE("a dirty L2 costs the writes of the lines that make room", "[framework
 
 }  // namespace
 
-TEST_CASE("views are joined slower than contiguous tensors, a large one slower than two halves",
-          "[framework]") {
+TEST_CASE(
+    "joining views is slower than joining contiguous tensors, and one large view slower than two "
+    "halves",
+    "[framework]") {
     const Time whole = predicted("cat dtype=bf16 rows=1024 cols=4096 inputs=2").time;
     const Time views = predicted("cat dtype=bf16 rows=1024 cols=4096 inner=64 inputs=2").time;
     const Time one = predicted("cat dtype=bf16 rows=2048 cols=4096 inner=64 inputs=1").time;
     CHECK(views > 2.0 * whole);
     CHECK(one > 1.2 * views);
-    // Pieces shorter than a sector move whole sectors.
+    // Pieces shorter than a sector still move whole sectors.
     CHECK(predicted("cat dtype=bf16 rows=1024 cols=4096 inner=1 inputs=2").time >= views);
     CHECK_THROWS_WITH(operation_of("cat rows=3 cols=5 inner=4 inputs=2"),
                       Catch::Contains("inner must divide"));
-    // A GPU without times of its own for PyTorch counts indices as well.
+    // On a GPU without its own times for PyTorch, the index arithmetic counts as well.
     static const Machine other = make_machine(catalogue().at("v100-pcie"));
     const auto on = [](const char* text) {
         return std::get<Prediction>(predict(operation_of(text), {}, other)).time;

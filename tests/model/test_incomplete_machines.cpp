@@ -1,10 +1,10 @@
-// No description breaks a prediction: neither the built-in ones, nor any of them with one field
+// No description breaks a prediction: not the built-in ones, and none of them with one field
 // dropped or wrong by orders of magnitude.
 //
-// Each case is a machine made of a description in memory and every operation in every
+// Each case is a machine made from a description in memory and every operation in every
 // implementation on it: chosen shapes, and one drawn at random for each. The outcome is a
-// prediction whose numbers are finite, whose time is no less than its bound and lies in its band, a
-// refusal with a reason, or an InputError that names the field.
+// prediction with finite numbers and a time at or above its bound and within its band, a refusal
+// with a reason, or an InputError that names the field.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -139,7 +139,7 @@ struct Case {
     Execution execution;
 };
 
-/// `automatic` and what the table lists.
+/// `automatic` and the implementations that the table lists.
 std::vector<Implementation> ways_of(OperationKind kind) {
     std::vector<Implementation> ways{Implementation::automatic};
     for (const Implementation each : info_of(kind).implementations) ways.push_back(each);
@@ -166,7 +166,7 @@ std::vector<Case> cases_of(const std::vector<LaunchMode>& launches,
     return cases;
 }
 
-/// Adds another shape for every kind of operation in every implementation.
+/// Adds a random shape for every kind of operation in every implementation.
 void append_drawn(std::vector<Case>& cases, test::Random& random) {
     for (const OperationInfo& info : operation_table()) {
         for (const Implementation way : ways_of(info.kind)) {
@@ -195,7 +195,7 @@ bool is_sound(const Prediction& p) {
            std::isfinite(p.attainable.base()) && std::isfinite(p.work.dram().base());
 }
 
-/// What is wrong with the predictions on a machine; empty when nothing is.
+/// Describes the first wrong prediction on a machine; empty if there is none.
 std::string fault(const Machine& machine, std::span<const Case> cases) {
     for (const auto& [operation, execution] : cases) {
         const Outcome outcome = predict(operation, execution, machine);
@@ -214,7 +214,7 @@ std::string fault(const Machine& machine, std::span<const Case> cases) {
     return {};
 }
 
-/// The same on the machine of a description whose field was changed.
+/// The same for the machine of a description in which `field` was changed.
 std::string fault_of(const hardware::Description& gpu, const std::string& field,
                      std::span<const std::span<const Case>> groups) {
     try {
@@ -231,7 +231,7 @@ std::string fault_of(const hardware::Description& gpu, const std::string& field,
     }
 }
 
-/// A field multiplied; false where it is no number or does not change.
+/// Multiplies a field. Returns false if it is not a number or does not change.
 bool scale_field(hardware::Datum& datum, double by) {
     if (auto* const number = std::get_if<double>(&datum.value)) {
         *number *= by;
@@ -251,13 +251,14 @@ const std::vector<Case>& chosen_cases() {
     return cases;
 }
 
-/// What PyTorch's code costs, which all GPUs share: model.torch.softmax.warp.chain, say.
+/// Whether a field is a cost of PyTorch's code, shared by all GPUs, such as
+/// model.torch.softmax.warp.chain.
 bool is_shared(const std::string& field) {
     return field.starts_with("model.torch.") && std::count(field.begin(), field.end(), '.') > 2;
 }
 
-/// On every GPU: the chosen cases for those where most is described, and `draws` of random ones
-/// for all; on the others without the fields that all share.
+/// Checks every GPU with `draws` random cases. The five GPUs with the fullest descriptions also run
+/// the chosen cases; all others skip the fields that all GPUs share.
 template <class Check>
 void for_each_gpu(std::uint64_t seed, std::size_t draws, Check&& check) {
     constexpr std::array described{"h200-sxm", "a100-pcie-40gb", "t4", "b200", "mi300x"};
@@ -297,7 +298,7 @@ TEST_CASE("every operation on every GPU gives sound numbers or a reason", "[mach
     }
 }
 
-TEST_CASE("every prediction can be explained, and what would help is found", "[machine]") {
+TEST_CASE("every prediction can be explained, and advice speeds it up", "[machine]") {
     const hardware::Catalogue gpus = catalogue();
     test::Random random(44);
     for (const char* const gpu : {"h200-sxm", "a100-pcie-40gb", "l40s", "b200", "mi300x"}) {
@@ -317,7 +318,8 @@ TEST_CASE("every prediction can be explained, and what would help is found", "[m
     }
 }
 
-TEST_CASE("no single field of any GPU is needed for sound numbers or a reason", "[machine]") {
+TEST_CASE("without any single field, every GPU still gives sound numbers or a reason",
+          "[machine]") {
     test::Sample sample;
     for_each_gpu(42, test::case_count(1),
                  [&sample](const hardware::Description& gpu, auto&& is_sound_without) {
@@ -333,10 +335,10 @@ TEST_CASE("no single field of any GPU is needed for sound numbers or a reason", 
 }
 
 TEST_CASE(
-    "a field of any GPU that is wrong by orders of magnitude gives sound numbers or an error that "
+    "with any field wrong by orders of magnitude, a GPU gives sound numbers or an error that "
     "names it",
     "[machine]") {
-    // Ten scales of each field: a tenth of the draws are as many predictions.
+    // Each field has ten scales, so a tenth of the draws makes as many predictions.
     const std::size_t draws = std::max<std::size_t>(1, test::case_count(1) / scales.size());
     test::Sample sample;
     for_each_gpu(43, draws, [&sample](const hardware::Description& gpu, auto&& is_sound_with) {

@@ -1,4 +1,4 @@
-// What the model takes from a description: peaks, clocks, and what is absent.
+// What the model reads from a description: peaks, clocks and absent features.
 #include "model/machine/machine.h"
 
 #include <string>
@@ -21,7 +21,7 @@ Machine datasheet(const char* gpu) {
 
 constexpr FlopRate tera = units::TFLOP / units::s;
 
-TEST_CASE("peaks are the quoted dense ones", "[machine]") {
+TEST_CASE("peaks are the published dense ones", "[machine]") {
     const Machine h100 = datasheet("h100-sxm");
     CHECK(h100.tensor_peak(DataType::bf16)->in(tera) == Approx(989.4));
     CHECK(h100.tensor_peak(DataType::fp8)->in(tera) == Approx(1978.9));
@@ -47,7 +47,7 @@ TEST_CASE("peaks agree with rate x SMs x clock", "[machine]") {
     CHECK(*datasheet("h100-sxm").special_rate == Approx(16.0 * 132 * 1.98e9));
 }
 
-TEST_CASE("tensor peaks have their own clock where it is quoted", "[machine]") {
+TEST_CASE("tensor peaks have their own clock if one is published", "[machine]") {
     const Machine h100 = datasheet("h100-sxm");
     CHECK(h100.boost_clock.in(units::MHz) == Approx(1980));
     CHECK(h100.tensor_clock.in(units::MHz) == Approx(1830));
@@ -55,7 +55,7 @@ TEST_CASE("tensor peaks have their own clock where it is quoted", "[machine]") {
     CHECK(a100.tensor_clock == a100.boost_clock);
 }
 
-TEST_CASE("what a device does not have is absent", "[machine]") {
+TEST_CASE("features that a device lacks are absent", "[machine]") {
     const Machine k80 = datasheet("k80");
     for (const DataType type : all_data_types) CHECK_FALSE(k80.tensor_peak(type).has_value());
     CHECK(k80.vector_peak(DataType::fp32)->in(tera) == Approx(4.37));
@@ -82,14 +82,15 @@ TEST_CASE("fp8 is absent before compute capability 8.9", "[machine]") {
     CHECK(datasheet("l40s").tensor_peak(DataType::fp8).has_value());
 }
 
-TEST_CASE("gaps are what a launch takes beyond the kernel", "[machine]") {
+TEST_CASE("a gap is the time of a launch beyond the kernel", "[machine]") {
     const Machine h100 = datasheet("h100-sxm");
     CHECK(h100.kernel_floor.in(units::ns) == Approx(577));
     CHECK(h100.launch.gap().in(units::ns) == Approx(670 - 577));
     CHECK(h100.launch.stream.in(units::ns) == Approx(6000));
     CHECK(h100.library_gap.in(units::ns) == Approx(1260 - 577));
     const Machine k80 = datasheet("k80");
-    CHECK(k80.launch.kernel.in(units::ns) == Approx(600));  // of its family; the others are usual
+    CHECK(k80.launch.kernel.in(units::ns) ==
+          Approx(600));  // from its family; the other values are defaults
     CHECK(k80.launch.gap().in(units::ns) == Approx(50));
     CHECK(k80.launch.stream.in(units::ns) == Approx(2500));
     CHECK(k80.library_gap == Time{});
@@ -108,7 +109,7 @@ TEST_CASE("limits of an SM follow the compute capability", "[machine]") {
     CHECK(datasheet("h100-sxm").limits->shared.in(units::KiB) == 228.0);
 }
 
-TEST_CASE("every device of the catalogue makes a machine with sane rates", "[machine]") {
+TEST_CASE("every device of the catalogue makes a machine with plausible rates", "[machine]") {
     for (const hardware::CatalogueEntry& entry : gpus().entries()) {
         for (const auto view : {hardware::View::datasheet, hardware::View::calibrated}) {
             INFO(entry.name);
@@ -128,7 +129,7 @@ TEST_CASE("every device of the catalogue makes a machine with sane rates", "[mac
     }
 }
 
-TEST_CASE("a description without bandwidth makes no machine", "[machine]") {
+TEST_CASE("a description without bandwidth is refused", "[machine]") {
     hardware::Description empty;
     empty.name = "nothing";
     std::string message;

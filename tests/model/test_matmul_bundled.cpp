@@ -1,4 +1,4 @@
-// Bundled products: grids as the kernels choose them, executed FLOP, sectors, and time.
+// Bundled products: the grids that the kernels choose, executed FLOP, sectors, and time.
 #include "model/machine/catalogue.h"
 #include "model/matmul/bundled.h"
 #include "model/matmul/traffic.h"
@@ -36,15 +36,15 @@ constexpr Implementation vector_kernels[] = {Implementation::naive, Implementati
 
 }  // namespace
 
-TEST_CASE("a run touches a sector more as its starts are less aligned") {
+TEST_CASE("a run touches more sectors the less aligned its starts are") {
     CHECK(bytes_in_runs(128, 128) == 128.0);
-    CHECK(128.0 + beside_run(16) == 4.5 * 32.0);   // starts at 0 and 16: 4 and 5 sectors
-    CHECK(128.0 + beside_run(4) == 4.875 * 32.0);  // one start of eight needs 4, the others 5
+    CHECK(128.0 + beside_run(16) == 4.5 * 32.0);   // starts at bytes 0 and 16: 4 and 5 sectors
+    CHECK(128.0 + beside_run(4) == 4.875 * 32.0);  // one start in eight needs 4, the others 5
     CHECK(2.0 + beside_run(2) == 32.0);
 }
 
-TEST_CASE("the wgmma kernel takes the small tile where the large one leaves SMs idle") {
-    // 4 x 4 clusters of 256 x 256 against 4 x 8 of 256 x 128: one round of 66 either way.
+TEST_CASE("the wgmma kernel takes the small tile if the large one leaves SMs idle") {
+    // 4 x 4 clusters of 256 x 256, or 4 x 8 of 256 x 128: one round of 66 slots either way.
     CHECK(grid_of(product(1024, 1024, 1024, DataType::bf16), Implementation::wgmma).tile.n == 128);
     CHECK(grid_of(product(4096, 4096, 4096, DataType::bf16), Implementation::wgmma).tile.n == 256);
     const BundledGrid grid =
@@ -55,7 +55,7 @@ TEST_CASE("the wgmma kernel takes the small tile where the large one leaves SMs 
     CHECK(grid.steps == 64.0);
 }
 
-TEST_CASE("a tile without a depth has the kernel's own, and small ones share a multiprocessor") {
+TEST_CASE("a tile without a depth has the kernel's depth, and small tiles share a multiprocessor") {
     const Matmul op = product(4096, 4096, 4096, DataType::fp32);
     const auto time_of = [&op](Implementation implementation, std::optional<Tile> tile) {
         const Execution execution{.implementation = implementation, .tile = tile};
@@ -66,7 +66,7 @@ TEST_CASE("a tile without a depth has the kernel's own, and small ones share a m
         CHECK(time_of(each, Tile{own.m, own.n, 0}).base() ==
               Approx(time_of(each, std::nullopt).base()).epsilon(0.01));
     }
-    // Smaller tiles read more; four times the blocks of a fourth of the threads hide their waits.
+    // Smaller tiles read more, but four times the blocks with a quarter of the threads hide waits.
     const Time small = time_of(Implementation::tiled, Tile{16, 16, 0});
     CHECK(small > time_of(Implementation::tiled, std::nullopt));
     CHECK(small < 3.0 * time_of(Implementation::tiled, std::nullopt));
@@ -74,7 +74,7 @@ TEST_CASE("a tile without a depth has the kernel's own, and small ones share a m
           time_of(Implementation::naive, std::nullopt));
 }
 
-TEST_CASE("element loads of both operands leave room for one register-tiled block") {
+TEST_CASE("with element loads of both operands, one register-tiled block fits per SM") {
     const auto resident = [](std::int64_t n, std::int64_t k) {
         return grid_of(product(512, n, k, DataType::fp32), Implementation::register_tiled).resident;
     };
@@ -84,8 +84,8 @@ TEST_CASE("element loads of both operands leave room for one register-tiled bloc
     CHECK(resident(509, 65) == 1.0);
 }
 
-TEST_CASE("a register-tiled step is longest where one operand is loaded by elements") {
-    // Times of an H200: 132 blocks or fewer, each alone on its multiprocessor.
+TEST_CASE("a register-tiled step is longest if exactly one operand is loaded by elements") {
+    // Measured on an H200 with at most 132 blocks, each alone on its multiprocessor.
     const auto time = [](std::int64_t n, std::int64_t k) {
         return predicted(product(1001, n, k, DataType::fp32), Implementation::register_tiled)
             .time.in(units::us);
@@ -96,21 +96,21 @@ TEST_CASE("a register-tiled step is longest where one operand is loaded by eleme
     CHECK(time(2048, 1023) == Approx(133.0).epsilon(0.05));
 }
 
-TEST_CASE("the last round of blocks takes what its blocks take") {
+TEST_CASE("the last round of blocks takes only the time of its own blocks") {
     // 320 blocks on 132 multiprocessors, two at a time: a full round, then single blocks.
     const Matmul op = product(2500, 2048, 400, DataType::fp32);
     const BundledGrid grid = grid_of(op, Implementation::register_tiled);
     CHECK(grid.busiest == 3.0);
     CHECK(predicted(op, Implementation::register_tiled).time.in(units::us) ==
-          Approx(126.3).epsilon(0.04));  // of an H200
+          Approx(126.3).epsilon(0.04));  // measured on an H200
 }
 
-TEST_CASE("rows that straddle lines slow the copies of wgmma") {
+TEST_CASE("rows that straddle cache lines slow down the copies of wgmma") {
     const auto time = [](std::int64_t n, std::int64_t k) {
         return predicted(product(5000, n, k, DataType::bf16), Implementation::wgmma)
             .time.in(units::us);
     };
-    CHECK(time(2056, 3000) == Approx(120.2).epsilon(0.12));  // of an H200
+    CHECK(time(2056, 3000) == Approx(120.2).epsilon(0.12));  // measured on an H200
     CHECK(time(2056, 3000) > 1.1 * time(2048, 3008));
     CHECK(cluster_line_bytes(product(256, 128, 64, DataType::bf16),
                              grid_of(product(256, 128, 64, DataType::bf16), Implementation::wgmma))
@@ -120,7 +120,7 @@ TEST_CASE("rows that straddle lines slow the copies of wgmma") {
               .base() == Approx(256.0 * 144.0 * 1.875 + 72.0 * 256.0));
 }
 
-TEST_CASE("tiles multiply their padding, untiled kernels do not") {
+TEST_CASE("tiled kernels multiply their padding, untiled kernels have none") {
     const Matmul odd = product(100, 100, 100, DataType::fp32);
     CHECK(predicted(odd, Implementation::naive).executed_fma.base() == 2e6);
     CHECK(predicted(odd, Implementation::coalesced).executed_fma.base() == 2e6);
@@ -129,13 +129,13 @@ TEST_CASE("tiles multiply their padding, untiled kernels do not") {
           2.0 * 128 * 128 * 104);
     const Matmul skinny = product(100, 104, 104, DataType::bf16);
     CHECK(predicted(skinny, Implementation::mma).executed_tensor.base() == 2.0 * 128 * 128 * 128);
-    // A cluster is two blocks of 128 rows, whatever m is.
+    // A cluster has two blocks of 128 rows, whatever m is.
     CHECK(predicted(skinny, Implementation::wgmma).executed_tensor.base() == 2.0 * 256 * 128 * 128);
 }
 
-TEST_CASE("L2 traffic of whole tiles is operands over tile edges") {
-    // 32 x 32 clusters of 256 x 256: A once per column of tiles, B once per 128 rows of them,
-    // because both blocks of a cluster receive it.
+TEST_CASE("L2 traffic of whole tiles is the operands divided by the tile edges") {
+    // 32 x 32 clusters of 256 x 256 read A once per column of tiles and B once per 128 rows,
+    // because both blocks of a cluster receive B.
     const Matmul op = product(8192, 8192, 8192, DataType::bf16);
     const double once = 2.0 * 8192.0 * 8192.0;
     const double tiled = once * (8192.0 / 256.0 + 8192.0 / 128.0 + 1.0);
@@ -146,14 +146,14 @@ TEST_CASE("L2 traffic of whole tiles is operands over tile edges") {
           Approx(operands + 1.65 * 2.0 * 512.0 * 512.0));
 }
 
-TEST_CASE("L2 traffic of ragged tiles is what an H200 counted") {
+TEST_CASE("L2 traffic of ragged tiles agrees with counters of an H200") {
     struct Counted {
         Implementation implementation;
         std::int64_t m, n, k;
         double loaded, stored;  // l1tex__m_xbar2l1tex_read_bytes, l1tex__m_l1tex2xbar_write_bytes
     };
     constexpr Counted runs[] = {
-        // Boxes of the copy engine are whole: rows beyond m and n arrive as zeros.
+        // The copy engine moves whole boxes: rows beyond m and n arrive as zeros.
         {Implementation::wgmma, 8, 256, 256, 524288.0, 4096.0},
         {Implementation::wgmma, 256, 8, 256, 294912.0, 8192.0},
         {Implementation::wgmma, 256, 96, 256, 278528.0, 49152.0},
@@ -166,7 +166,7 @@ TEST_CASE("L2 traffic of ragged tiles is what an H200 counted") {
         {Implementation::wgmma, 256, 256, 3000, 6553600.0, 131072.0},
         {Implementation::wgmma, 1928, 256, 256, 4194304.0, 987136.0},
         {Implementation::wgmma, 1928, 760, 1032, 64470528.0, 3300736.0},
-        // Elements that only some blocks own: one sector each.
+        // Elements that only some blocks own take one sector each.
         {Implementation::tiled, 128, 100, 64, 249856.0, 59392.0},
         {Implementation::tiled, 128, 65, 64, 186368.0, 44032.0},
         {Implementation::tiled, 129, 128, 64, 295936.0, 66048.0},
@@ -187,7 +187,7 @@ TEST_CASE("L2 traffic of library kernels follows from their tiles") {
     struct Counted {
         std::int64_t m, n, k;
         DataType type;
-        Tile tile;  // of the kernel that cuBLASLt took on an H200
+        Tile tile;  // of the kernel that cuBLASLt chose on an H200
         double loaded, stored;
     };
     constexpr Counted runs[] = {
@@ -205,14 +205,14 @@ TEST_CASE("L2 traffic of library kernels follows from their tiles") {
         CHECK(library_l2_bytes(op, run.tile, 1, boxes).base() ==
               Approx(run.loaded + run.stored).epsilon(0.03));
     }
-    // Two parts of k: each writes and reads a partial sum of 4 bytes per element besides C.
+    // Two parts of k: besides C, each part writes and reads a 4-byte partial sum per element.
     const Matmul split = product(1024, 1024, 1024, DataType::bf16);
     const double more = library_l2_bytes(split, {128, 128, 64}, 2, true).base() -
                         library_l2_bytes(split, {128, 128, 64}, 1, true).base();
     CHECK(more == 2.0 * 8.0 * 1024.0 * 1024.0);
 }
 
-TEST_CASE("operands that miss L2 cost more, and nothing is faster than the roofline") {
+TEST_CASE("operands that miss L2 cost time, and nothing is faster than the roofline") {
     for (const Implementation kernel : vector_kernels) {
         const Matmul op = product(700, 300, 500, DataType::fp32);
         const Prediction warm = predicted(op, kernel);
@@ -234,7 +234,7 @@ TEST_CASE("groups of tile rows read B again once it has left L2") {
     CHECK(small.work.dram_read == small.work.compulsory_read);
 }
 
-TEST_CASE("a longer k, more rows and more columns never take less time") {
+TEST_CASE("larger square products take longer") {
     for (const Implementation kernel : vector_kernels) {
         Time previous{};
         for (std::int64_t size = 128; size <= 4096; size *= 2) {

@@ -67,7 +67,7 @@ void check_not_slower(const Machine& base, const Machine& better) {
     SUCCEED();
 }
 
-/// Adds how much faster products become with 64 more of one extent.
+/// Tallies how much faster products become if one extent grows by 64.
 void check_growth(const Machine& m, test::Tally& falls) {
     Shapes shapes;
     for (int i = 0; i < trials; ++i) {
@@ -91,7 +91,8 @@ void check_growth(const Machine& m, test::Tally& falls) {
 
 }  // namespace
 
-TEST_CASE("matrix products: no time is below the bound, inside its band, and in its terms") {
+TEST_CASE(
+    "matrix products: times are above the bound, within the band, and consistent with the terms") {
     for (const char* name : gpus) {
         const Machine& m = machine(name);
         Shapes shapes;
@@ -153,16 +154,15 @@ TEST_CASE("matrix products: cold is never faster than warm") {
 }
 
 TEST_CASE(
-    "matrix products: work and footprint grow with every extent; time falls at most by what "
-    "alignment frees") {
-    // With aligned extents the search can always take the larger shape's tile and split for the
-    // smaller one, where every term but the power droop's is at least as small.
+    "matrix products: work and footprint grow with every aligned extent, and time hardly falls") {
+    // With aligned extents, the search can also use the larger shape's tile and split for the
+    // smaller shape. Every term is then at most as large, except for the power droop.
     Machine analytic = machine("h200-sxm");
     analytic.residuals = nullptr;
-    // 0.5 %: k that splits unevenly, and repeats of DRAM reads by whole blocks of tiles; beyond it
-    // where the last wave of another tile is fuller.
+    // 0.5 %: k that splits unevenly, and whole blocks of tiles that repeat DRAM reads. The times
+    // fall further only if another tile fills its last wave better.
     test::Tally falls{.usual = 1.005, .ever = 1.02};
-    // Measured products do become faster where the last tile and the last wave fill up.
+    // With corrections, as in measurements, times do fall when the last tile and last wave fill up.
     test::Tally corrected{.usual = 1.04, .ever = 1.1};
     check_growth(analytic, falls);
     check_growth(machine("h200-sxm"), corrected);
@@ -170,10 +170,11 @@ TEST_CASE(
     corrected.check();
 }
 
-// Found by scripts/soak: the search does not see what L2 loses between waves, and a warm product took
-// a tile that loses more than the cold one's, for 8 % more time. Both take the same tile now, whose DRAM time
-// alone differs: 0.08 % the wrong way remain.
-TEST_CASE("a warm product takes no tile that loses more between waves than the cold one's") {
+// Found by scripts/soak: the search ignores what L2 loses between waves. A warm product chose a
+// tile that loses more than the cold one's and took 8 % longer. Now both use the same tile and
+// differ only in DRAM time, which leaves 0.08 % in the wrong direction.
+TEST_CASE(
+    "a warm product uses no tile that loses more between waves than the cold product's tile") {
     const Machine& m = machine("l40s");
     const Matmul op{.m = 12686, .n = 172, .k = 13596};
     const Time warm = predicted(op, {.l2 = L2State::warm}, m).time;

@@ -36,7 +36,7 @@ Time term(const Prediction& p, Resource resource) {
     return time;
 }
 
-/// A machine of round numbers: 100 SMs, 100 TFLOP/s, 1 TB/s, 1 GHz; nothing stays in an L2.
+/// Round numbers: 100 SMs, 100 TFLOP/s, 1 TB/s, 1 GHz, and an L2 that holds nothing.
 Machine round_products() {
     Machine m;
     m.name = "round";
@@ -58,9 +58,9 @@ const Matmul square_4096{.m = 4096, .n = 4096, .k = 4096};
 
 }  // namespace
 
-TEST_CASE("one tile costs its launch and its k loop at the rate of one multiprocessor") {
-    // 128 x 128 x 65536: 2.147 GFLOP; one SM does 1 TFLOP/s, so 2147.5 us and 2 us of launch. The
-    // kernel's own tile is given, so there is no split.
+TEST_CASE("one tile takes its launch and its k loop at the rate of one multiprocessor") {
+    // 128 x 128 x 65536 is 2.147 GFLOP. One SM does 1 TFLOP/s, so it takes 2147.5 us and 2 us of
+    // launch. The kernel's own tile is given, so there is no split.
     const Machine m = round_products();
     const Matmul op{.m = 128, .n = 128, .k = 65536};
     const auto p = std::get<Prediction>(predict(op, {.tile = Tile{128, 128, 32}}, m));
@@ -69,8 +69,8 @@ TEST_CASE("one tile costs its launch and its k loop at the rate of one multiproc
     CHECK(p.limiter == Resource::parallelism);  // 99 of 100 multiprocessors idle
 }
 
-TEST_CASE("a fixed tile comes in whole waves") {
-    // 100 SMs hold 100 tiles; the 101st opens a second wave.
+TEST_CASE("a fixed tile runs in whole waves") {
+    // 100 SMs hold 100 tiles; the 101st tile starts a second wave.
     const Machine m = round_products();
     const Execution tile{.tile = Tile{128, 128, 32}};
     const auto time_of = [&](std::int64_t rows) {
@@ -81,12 +81,12 @@ TEST_CASE("a fixed tile comes in whole waves") {
     CHECK(time_of(1408) / time_of(1281) == Approx(1.0).epsilon(1e-3));
 }
 
-TEST_CASE("a product that DRAM bounds takes its bytes over the rate it reaches") {
+TEST_CASE("a DRAM-bound product takes the time of its bytes at the rate that DRAM reaches") {
     Machine m = round_products();
     m.matmul.pipes[0]->dram_fraction = 0.5;
     m.matmul.pipes[0]->gemv_per_sm = Bandwidth{};
-    // 16 x 8192 x 8192 in bf16: A 0.26 MB, B 134.2 MB, C 0.26 MB, at 0.5 TB/s 269.5 us. Its k loop
-    // (in whole 64 x 64 tiles, 85.9 us on the pipe) is joined by the fourth-power rule with reads.
+    // 16 x 8192 x 8192 in bf16: A 0.26 MB, B 134.2 MB and C 0.26 MB take 269.5 us at 0.5 TB/s. The
+    // fourth-power rule combines the reads with the k loop: whole 64 x 64 tiles, 85.9 us.
     const Matmul op{.m = 16, .n = 8192, .k = 8192};
     const auto p = std::get<Prediction>(predict(op, {}, m));
     CHECK(p.work.dram().in(MB) == Approx(134.742).epsilon(1e-4));
@@ -96,7 +96,7 @@ TEST_CASE("a product that DRAM bounds takes its bytes over the rate it reaches")
     CHECK(p.limiter == Resource::dram);
 }
 
-TEST_CASE("what stays in L2 is not read from DRAM again, unless L2 is cold") {
+TEST_CASE("data that stays in L2 is not read from DRAM again unless L2 is cold") {
     const Matmul small{.m = 256, .n = 2048, .k = 2048};
     const auto warm = predicted(small, "h200-sxm");
     const auto cold = predicted(small, "h200-sxm", {.l2 = L2State::cold});
@@ -109,8 +109,8 @@ TEST_CASE("what stays in L2 is not read from DRAM again, unless L2 is cold") {
     CHECK(warm.intensity > cold.intensity);
 }
 
-TEST_CASE("a replayed graph takes other weights each time") {
-    // B is 16.8 MB: one copy would stay in the 60 MiB of L2, five do not.
+TEST_CASE("a replayed graph reads different weights each time") {
+    // B is 16.8 MB: one copy would stay in the 60 MiB of L2, but five copies do not.
     const Matmul op{.m = 16, .n = 2048, .k = 4096};
     const auto graph = predicted(op, "h200-sxm", {.launch = LaunchMode::graph});
     CHECK(graph.work.dram_read.in(MB) == Approx(16.78).epsilon(0.01));
@@ -147,7 +147,7 @@ TEST_CASE("a long product runs at the power limit") {
     CHECK(share < 0.78);
 }
 
-TEST_CASE("odd extents fall off an alignment cliff, on Hopper far deeper than on Ampere") {
+TEST_CASE("odd extents fall off an alignment cliff, far deeper on Hopper than on Ampere") {
     const auto ratio = [](std::int64_t m, std::int64_t k, const char* gpu) {
         return predicted({.m = m, .n = 50257, .k = k}, gpu).time /
                predicted({.m = m, .n = 50304, .k = k}, gpu).time;
@@ -159,27 +159,27 @@ TEST_CASE("odd extents fall off an alignment cliff, on Hopper far deeper than on
     CHECK(noted<note::AlignmentCliff>(predicted({.m = 8192, .n = 50257, .k = 4096}, "h200-sxm")));
 }
 
-TEST_CASE("rows that start between lines of L2 take longer on Hopper") {
+TEST_CASE("rows that start inside an L2 line take longer on Hopper") {
     const auto time = [](std::int64_t size) {
         const Matmul op{.m = size, .n = size, .k = size};
         return predicted(op, "h200-sxm", {.launch = LaunchMode::kernel}).time;
     };
     CHECK(time(1000) > 1.2 * time(1024));
-    CHECK(time(1000).in(us) == Approx(7.4).epsilon(0.12));  // of an H200
-    // A row shorter than a line that starts at its own multiples stays within one.
+    CHECK(time(1000).in(us) == Approx(7.4).epsilon(0.12));  // measured on an H200
+    // A row that is shorter than a line and starts at a multiple of its length lies in one line.
     const Matmul narrow{.m = 4096, .n = 32, .k = 4096};
     const Matmul wide{.m = 4096, .n = 64, .k = 4096};
     CHECK(predicted(narrow, "h200-sxm").time <= predicted(wide, "h200-sxm").time);
 }
 
-TEST_CASE("blocks of fp64 have tiles that their accumulators leave room for") {
+TEST_CASE("tiles of fp64 leave room for their accumulators") {
     const Matmul op{
         .m = 4096, .n = 4096, .k = 4096, .type = DataType::fp64, .output = DataType::fp64};
     const Prediction p = predicted(op, "h200-sxm");
     CHECK(p.tiling.tile.m * p.tiling.tile.n <= 128 * 64);
 }
 
-TEST_CASE("an fp8 product in a graph quantises its input first; the kernel alone does not") {
+TEST_CASE("an fp8 product in a graph first quantises its input; the kernel alone does not") {
     const Matmul op{.m = 64, .n = 4096, .k = 4096, .type = DataType::fp8};
     const auto graph = predicted(op, "h200-sxm", {.launch = LaunchMode::graph});
     const auto kernel = predicted(op, "h200-sxm");
@@ -188,7 +188,7 @@ TEST_CASE("an fp8 product in a graph quantises its input first; the kernel alone
     CHECK(graph.time > kernel.time + 9.0 * us);
 }
 
-TEST_CASE("a GPU that was not fitted says so and has a wider band") {
+TEST_CASE("a GPU without its own fit has a note and a wider band") {
     const auto fitted = predicted(square_4096, "h100-sxm");
     const auto family = predicted(square_4096, "h100-pcie");
     CHECK(fitted.confidence == Confidence::calibrated);
@@ -208,7 +208,7 @@ TEST_CASE("outside the validated range the band is wider") {
     CHECK(p.high / p.time > single.high / single.time);
 }
 
-TEST_CASE("bundled kernels: tensor cores before tiles before none") {
+TEST_CASE("bundled products are faster with coalescing, tiles, registers and wgmma") {
     const auto time_of = [](Implementation impl, DataType type) {
         return predicted({.m = 4096, .n = 4096, .k = 4096, .type = type, .output = type},
                          "h200-sxm", {.implementation = impl})
@@ -225,7 +225,7 @@ TEST_CASE("bundled kernels: tensor cores before tiles before none") {
           time_of(Implementation::wgmma, DataType::bf16));
 }
 
-TEST_CASE("rows at 8 bytes run the kernels of 4 bytes, rows at 2 bytes slower ones") {
+TEST_CASE("rows aligned to 8 bytes use the 4-byte kernels, rows aligned to 2 bytes slower ones") {
     const auto time_of = [](std::int64_t n) {
         return predicted({.m = 4096, .n = n, .k = 4096}, "h200-sxm").time;
     };
@@ -241,7 +241,7 @@ TEST_CASE("only a call without a named implementation waits for a framework") {
     CHECK(predicted(op, "h200-sxm", {.launch = LaunchMode::stream}).time > 40.0 * us);
 }
 
-TEST_CASE("kernels that a GPU cannot run are answered with the reason") {
+TEST_CASE("kernels that a GPU cannot run are refused with the reason") {
     const Outcome ampere =
         predict(square_4096, {.implementation = Implementation::wgmma}, machine("a100-sxm-80gb"));
     CHECK(std::get<NotModelled>(ampere).reason.find("9.0") != std::string::npos);

@@ -1,4 +1,4 @@
-// Counting a matrix product: FLOP, bytes and intensity worked by hand, tiles, waves, alignment.
+// Counts of a matrix product: FLOP, bytes and intensity worked by hand, tiles, waves, alignment.
 #include "model/matmul/work.h"
 
 #include "tests/catch.h"
@@ -25,7 +25,7 @@ TEST_CASE("FLOP, bytes and intensity of square and thin products", "[matmul]") {
     CHECK((square.flop() / square.compulsory()).base() == Approx(2730.7).margin(0.05));
 }
 
-TEST_CASE("the product goes to the pipe that is asked for", "[matmul]") {
+TEST_CASE("the product runs on the requested pipe", "[matmul]") {
     const Matmul op = matmul(64, 32, 16);
     const Work tensor = matmul_work(op, true);
     CHECK(tensor.tensor.base() == 2.0 * 64 * 32 * 16);
@@ -46,7 +46,7 @@ TEST_CASE("bytes follow the types of the operands and of the output", "[matmul]"
     CHECK(work.kernels == 1);
 }
 
-TEST_CASE("a batch multiplies everything", "[matmul]") {
+TEST_CASE("a batch multiplies work, bytes and tiles", "[matmul]") {
     Matmul op = matmul(96, 80, 64);
     const Work one = matmul_work(op, true);
     op.batch = 7;
@@ -85,7 +85,7 @@ TEST_CASE("epilogues add vector work and the operand they read", "[matmul]") {
 
 TEST_CASE("tiles and waves at the edge of a wave", "[matmul]") {
     const Tile tile{256, 128, 32};
-    // 1792 = 7 x 256 = 14 x 128: 98 tiles fill one wave of 108 to 98 / 108.
+    // 1792 = 7 x 256 = 14 x 128: 98 tiles fill 98 / 108 of one wave.
     const Tiling fits = matmul_tiling(matmul(1792, 1792, 1792), tile, a100_sms, 1);
     CHECK(fits.tiles == 98);
     CHECK(fits.waves == 1);
@@ -100,7 +100,7 @@ TEST_CASE("tiles and waves at the edge of a wave", "[matmul]") {
     CHECK(spills.wave_efficiency == Approx(120.0 / 216.0).epsilon(1e-12));
 }
 
-TEST_CASE("resident blocks and splits change the slots and the pieces", "[matmul]") {
+TEST_CASE("resident blocks change the slots, and splits change the pieces", "[matmul]") {
     const Matmul op = matmul(1793, 1793, 1793);
     const Tile tile{256, 128, 32};
     CHECK(matmul_tiling(op, tile, a100_sms, 2).waves == 1);
@@ -114,7 +114,7 @@ TEST_CASE("tiling divides the operand traffic by the tile edge", "[matmul]") {
     const Matmul op = matmul(1024, 1024, 1024);
     const Bytes output = 1024.0 * 1024.0 * 2.0 * units::B;
     const Bytes untiled = matmul_tile_traffic(op, {1, 1, 1}) - output;
-    // Untiled, each element of C reads a row of A and a column of B: 2 m n k elements.
+    // Without tiles, each element of C reads a row of A and a column of B: 2 m n k elements.
     CHECK(untiled.base() == 2.0 * 2.0 * 1024.0 * 1024.0 * 1024.0);
     for (const std::int32_t edge : {2, 16, 32, 64, 128, 256}) {
         const Bytes tiled = matmul_tile_traffic(op, {edge, edge, 8}) - output;
@@ -128,10 +128,10 @@ TEST_CASE("a tile as large as C reads each operand once", "[matmul]") {
     CHECK(matmul_tile_traffic(op, {4096, 4096, 8}) == matmul_work(op, true).compulsory());
 }
 
-TEST_CASE("alignment is that of the worst leading dimension", "[matmul]") {
+TEST_CASE("alignment is that of the least aligned leading dimension", "[matmul]") {
     CHECK(matmul_alignment(matmul(4096, 4096, 4096)) == 16);
     CHECK(matmul_alignment(matmul(4096, 4096, 4097)) == 2);  // A is [m, k]
-    CHECK(matmul_alignment(matmul(4096, 4098, 4096)) == 4);  // B and C are [., n]
+    CHECK(matmul_alignment(matmul(4096, 4098, 4096)) == 4);  // B and C are [k, n] and [m, n]
     CHECK(matmul_alignment(matmul(4097, 4096, 4096)) == 16);
     Matmul column = matmul(4097, 4096, 4096);
     column.a_layout = Layout::column_major;  // A's leading dimension is m

@@ -1,4 +1,4 @@
-// The model of memory-bound kernels at its limits, worked by hand.
+// Limits of the model of memory-bound kernels, worked by hand.
 #include "model/roof/memory_time.h"
 
 #include "model/machine/catalogue.h"
@@ -54,7 +54,8 @@ constexpr StreamKernel many_in_flight{
 
 TEST_CASE("DRAM takes reads, writes and their mix at different rates", "[memory]") {
     const MemoryParameters m = round_streams();
-    // 1 GB at 1 TB/s is 1 ms: 1 / 0.9, 1 / 0.8, and the mean of both plus the turnaround.
+    // 1 GB at 1 TB/s is 1 ms: 1 / 0.9 for reads, 1 / 0.8 for writes, the mean of both plus the
+    // turnaround for half of each.
     CHECK(dram_time(m, 1.0 * units::GB, Bytes{}).in(units::ms) == Approx(1.0 / 0.9));
     CHECK(dram_time(m, Bytes{}, 1.0 * units::GB).in(units::ms) == Approx(1.0 / 0.8));
     CHECK(dram_time(m, 0.5 * units::GB, 0.5 * units::GB).in(units::ms) ==
@@ -62,7 +63,7 @@ TEST_CASE("DRAM takes reads, writes and their mix at different rates", "[memory]
     CHECK(dram_time(m, Bytes{}, Bytes{}) == Time{});
 }
 
-TEST_CASE("a large stream with much in flight takes the DRAM time", "[memory]") {
+TEST_CASE("a large stream with many bytes in flight takes the DRAM time", "[memory]") {
     const MemoryParameters m = round_streams();
     const KernelTime t =
         stream_time(m, moved(10.0 * units::GB, Bytes{}), many_in_flight, L2State::cold);
@@ -70,9 +71,9 @@ TEST_CASE("a large stream with much in flight takes the DRAM time", "[memory]") 
     CHECK(t.dram_read.in(units::GB) == Approx(10.0));
 }
 
-TEST_CASE("few bytes in flight make latency the limit", "[memory]") {
-    // 100 SMs x 2048 threads x 1 B in flight over 1 us is 0.2048 TB/s, a fifth of the DRAM: 10 GB
-    // take 48.8 ms, to which the DRAM's 11.1 ms add (11.1/48.8)^2.2 / 2.2 = 1.7 %.
+TEST_CASE("with few bytes in flight, latency is the limit", "[memory]") {
+    // 100 SMs x 2048 threads x 1 B in flight over 1 us is 0.2048 TB/s, a fifth of the DRAM rate.
+    // 10 GB take 48.8 ms, to which DRAM's 11.1 ms add (11.1/48.8)^2.2 / 2.2 = 1.7 %.
     const MemoryParameters m = round_streams();
     StreamKernel kernel = many_in_flight;
     kernel.bytes_per_thread = 1.0 * units::B;
@@ -81,10 +82,10 @@ TEST_CASE("few bytes in flight make latency the limit", "[memory]") {
     CHECK(t.total.in(units::ms) == Approx(48.83 * 1.0175).epsilon(0.002));
 }
 
-TEST_CASE("what stays in the L2 when warm does not touch the DRAM", "[memory]") {
+TEST_CASE("with a warm L2, data that stays there does not use DRAM", "[memory]") {
     const MemoryParameters m = round_streams();
-    // 10 MB of 50: kept but for (10 / 43.5)^10 = 4e-7 of it; 8 MB read at 4 TB/s are 2 us and
-    // 2 MB written at 2 TB/s another.
+    // 10 MB of 50: all but (10 / 43.5)^10 = 4e-7 of them stay. Reading 8 MB at 4 TB/s takes 2 us;
+    // writing 2 MB at 2 TB/s takes another 1 us.
     StreamKernel kernel = many_in_flight;
     kernel.bytes_per_thread = 64.0 * units::B;
     const StreamWork work = moved(8.0 * units::MB, 2.0 * units::MB);
@@ -97,7 +98,8 @@ TEST_CASE("what stays in the L2 when warm does not touch the DRAM", "[memory]") 
     CHECK(cold.total > warm.total);
 }
 
-TEST_CASE("launch: gap of a graph, call and further submissions of a stream", "[memory]") {
+TEST_CASE("launches: the gap in a graph, the call and further submissions in a stream",
+          "[memory]") {
     const LaunchCosts costs = round_streams().launch;
     const auto launch = [&](Time duration, double kernels, LaunchMode mode) {
         return launch_overhead(costs, mode, kernels, duration).in(units::us);
@@ -106,14 +108,14 @@ TEST_CASE("launch: gap of a graph, call and further submissions of a stream", "[
     const Time lengthy = 100.0 * units::us;
     CHECK(launch(brief, 2, LaunchMode::kernel) == 0.0);
     CHECK(launch(brief, 2, LaunchMode::graph) == Approx(1.0));
-    // An empty kernel of 0.5 us shows as 6 us between two events; a second one of 1 us is submitted
-    // 3 us after the first, one behind 100 us at once.
+    // An empty kernel of 0.5 us takes 6 us between two events. A second kernel is submitted 3 us
+    // after a first of 1 us, but starts at once after one of 100 us.
     CHECK(launch(brief, 1, LaunchMode::stream) == Approx(5.5));
     CHECK(launch(brief, 2, LaunchMode::stream) == Approx(5.5 + 2.0));
     CHECK(launch(lengthy, 2, LaunchMode::stream) == Approx(5.5 + 0.5));
 }
 
-TEST_CASE("launch: calls of a framework", "[memory]") {
+TEST_CASE("launches by a framework", "[memory]") {
     const MemoryParameters m = round_streams();
     const Time brief = 0.5 * units::us;
     const Time lengthy = 100.0 * units::us;
@@ -126,14 +128,14 @@ TEST_CASE("launch: calls of a framework", "[memory]") {
     CHECK(launch(lengthy, 2, LaunchMode::stream) == Approx(21.0));
 }
 
-TEST_CASE("rows are read again from the chip as far as they stay there", "[memory]") {
+TEST_CASE("rows are read from the chip a second time as far as they stay there", "[memory]") {
     const MemoryParameters m = round_streams();
     const RowKernel twice{.rows_per_sm = 8.0,
                           .read_passes = 2.0,
                           .trips = 1.0,
                           .reductions = 1.0 * units::us,
                           .reuse = 0.4};
-    // 800 resident rows of 1 kB are 0.8 MB, of 1 MB are 800 MB; half is lost at 0.4 (20 + 50) MB.
+    // 800 resident rows of 1 kB are 0.8 MB, and of 1 MB 800 MB. Half is lost at 0.4 (20 + 50) MB.
     const auto read_of = [&](Bytes row) {
         const double rows = 1e5;
         return row_time(m, {.rows = rows, .work = moved(row * rows, row * rows)}, twice,
@@ -146,7 +148,7 @@ TEST_CASE("rows are read again from the chip as far as they stay there", "[memor
     CHECK(read_of(28.0 / 800.0 * units::MB) == Approx(1.5));
 }
 
-TEST_CASE("kernels of a framework by row length", "[memory]") {
+TEST_CASE("a framework's kernels depend on the row length", "[memory]") {
     const MemoryParameters m = round_streams();
     const auto kernel = [&](RowKind kind, std::int64_t cols, DataType type) {
         return eager_row_kernel({.kind = kind, .rows = 1024, .cols = cols, .type = type}, m);
@@ -155,13 +157,13 @@ TEST_CASE("kernels of a framework by row length", "[memory]") {
     CHECK(kernel(RowKind::softmax, 1025, DataType::fp32).read_passes == 3.0);
     CHECK(kernel(RowKind::softmax, 1024, DataType::fp64).read_passes == 3.0);
     CHECK(kernel(RowKind::layernorm, 1024, DataType::fp32).read_passes == 2.0);
-    // 4096 fp32: 1024 vectors, 512 threads, two trips; 4160: 16 vectors more, one element each.
+    // 4096 fp32: 1024 vectors, 512 threads, two trips. 4160: 16 more vectors, one element each.
     CHECK(kernel(RowKind::softmax, 4096, DataType::fp32).trips == 2.0);
     CHECK(kernel(RowKind::softmax, 4096, DataType::fp32).rows_per_sm == 4.0);
     CHECK(kernel(RowKind::softmax, 4160, DataType::fp32).trips == 3.0);
 }
 
-TEST_CASE("a call in a stream is a framework's", "[memory]") {
+TEST_CASE("a call in a stream is a call of a framework", "[memory]") {
     const auto catalogue = model::catalogue();
     const Machine machine = make_machine(catalogue.at("a100-pcie-40gb"));
     const Elementwise op{.expression = parse_expression("x + y"), .elements = 1 << 24};
@@ -179,7 +181,8 @@ TEST_CASE("a call in a stream is a framework's", "[memory]") {
     CHECK((stream.time - kernel.time).in(units::us) == Approx(18.0).epsilon(0.1));
 }
 
-TEST_CASE("devices without parameters keep the roofline; families are marked", "[memory]") {
+TEST_CASE("devices without parameters have only the roofline, and families are marked",
+          "[memory]") {
     const auto catalogue = model::catalogue();
     const Copy op{.elements = 1 << 28};
     const auto confidence = [&](std::string_view gpu) {

@@ -21,23 +21,23 @@ void require_occupancy(const Occupancy& found, std::int64_t blocks, std::int64_t
 
 TEST_CASE("occupancy on compute capability 8.0", "[occupancy]") {
     const SmLimits limits = limits_of("a100-sxm-80gb");
-    // 8 warps a block, 64 warps an SM.
+    // 8 warps per block, 64 warps per SM.
     require_occupancy(occupancy({.threads = 256, .registers = 32}, limits), 8, 64,
                       OccupancyLimiter::threads);
-    // 40 x 32 = 1280 registers a warp (a multiple of 256): 65536 / 4 / 1280 = 12 warps a partition,
-    // 48 an SM, six blocks of 8.
+    // 40 x 32 = 1280 registers per warp (a multiple of 256): 65536 / 4 / 1280 = 12 warps per
+    // partition, 48 per SM, six blocks of 8 warps.
     require_occupancy(occupancy({.threads = 256, .registers = 40}, limits), 6, 48,
                       OccupancyLimiter::registers);
     // 33 x 32 = 1056 rounds up to 1280: the same.
     require_occupancy(occupancy({.threads = 256, .registers = 33}, limits), 6, 48,
                       OccupancyLimiter::registers);
-    // 255 x 32 = 8160 rounds up to 8192: 2 warps a partition, 8 an SM, one block of 8.
+    // 255 x 32 = 8160 rounds up to 8192: 2 warps per partition, 8 per SM, one block of 8 warps.
     require_occupancy(occupancy({.threads = 256, .registers = 255}, limits), 1, 8,
                       OccupancyLimiter::registers);
-    // One warp a block: the SM holds 32 blocks.
+    // One warp per block: the SM holds 32 blocks.
     require_occupancy(occupancy({.threads = 32, .registers = 16}, limits), 32, 32,
                       OccupancyLimiter::blocks);
-    // 48 KiB and 1 KiB of the system: 164 / 49 = 3 blocks of 4 warps.
+    // 48 KiB and 1 KiB for the system: 164 / 49 = 3 blocks of 4 warps.
     require_occupancy(
         occupancy({.threads = 128, .registers = 32, .shared = 48.0 * units::KiB}, limits), 3, 12,
         OccupancyLimiter::shared);
@@ -53,19 +53,19 @@ TEST_CASE("occupancy on compute capability 9.0", "[occupancy]") {
     require_occupancy(
         occupancy({.threads = 128, .registers = 32, .shared = 48.0 * units::KiB}, limits), 4, 16,
         OccupancyLimiter::shared);
-    // Three warp groups at 168 registers: 5376 a warp, 3 warps a partition, 12 an SM: one block.
+    // Three warp groups, 168 registers: 5376 per warp, 3 warps per partition, 12 per SM, one block.
     require_occupancy(
         occupancy({.threads = 384, .registers = 168, .shared = 200.0 * units::KiB}, limits), 1, 12,
         OccupancyLimiter::registers);
     require_occupancy(
         occupancy({.threads = 128, .registers = 32, .shared = 227.0 * units::KiB}, limits), 1, 4,
         OccupancyLimiter::shared);
-    // Half of 228 KiB less the reserve is 113 KiB; a byte more no longer fits twice.
+    // Half of 228 KiB less the reserve is 113 KiB; with one byte more, only one block fits.
     CHECK(occupancy({.threads = 128, .shared = 113.0 * units::KiB}, limits).blocks == 2);
     CHECK(occupancy({.threads = 128, .shared = 113.0 * units::KiB + units::B}, limits).blocks == 1);
 }
 
-TEST_CASE("a partial warp takes a whole one", "[occupancy]") {
+TEST_CASE("a partial warp counts as a whole warp", "[occupancy]") {
     const SmLimits limits = limits_of("a100-sxm-80gb");
     // 33 threads are 2 warps: 32 blocks, 64 warps.
     require_occupancy(occupancy({.threads = 33, .registers = 16}, limits), 32, 64,
@@ -74,7 +74,7 @@ TEST_CASE("a partial warp takes a whole one", "[occupancy]") {
     CHECK(occupancy({.threads = 96, .registers = 16}, limits).blocks == 21);
 }
 
-TEST_CASE("a block that asks for too much cannot run", "[occupancy]") {
+TEST_CASE("a block that needs too much cannot run", "[occupancy]") {
     for (const char* gpu : {"a100-sxm-80gb", "h100-sxm"}) {
         const SmLimits limits = limits_of(gpu);
         CHECK(occupancy({.threads = 128, .registers = 256}, limits).blocks == 0);
@@ -86,8 +86,8 @@ TEST_CASE("a block that asks for too much cannot run", "[occupancy]") {
     }
 }
 
-TEST_CASE("occupancy as NVIDIA's calculator gives it", "[occupancy]") {
-    // What cuda_occupancy.h of the CUDA Toolkit 13.0 returns for these blocks.
+TEST_CASE("occupancy agrees with NVIDIA's calculator", "[occupancy]") {
+    // Results of cuda_occupancy.h of the CUDA Toolkit 13.0 for these blocks.
     struct Row {
         const char* gpu;
         std::int64_t threads;
@@ -144,25 +144,25 @@ TEST_CASE("occupancy as NVIDIA's calculator gives it", "[occupancy]") {
     }
 }
 
-TEST_CASE("what one step less gives", "[occupancy]") {
+TEST_CASE("using fewer registers or less shared memory fits one more block", "[occupancy]") {
     const SmLimits limits = limits_of("a100-sxm-80gb");
-    // 64 registers: 8 warps a partition, four blocks of 8 warps. Five need 10 warps a partition:
-    // 65536 / 4 / 10 = 1638 registers a warp, 1536 in units of 256, 48 a thread.
+    // 64 registers: 8 warps per partition, four blocks of 8 warps. Five blocks need 10 warps per
+    // partition: 65536 / 4 / 10 = 1638 registers per warp, 1536 in units of 256, 48 per thread.
     CHECK(fewer_registers({.threads = 256, .registers = 64}, limits) == 48);
-    // Threads limit: fewer registers give nothing.
+    // Threads are the limit, so fewer registers do not help.
     CHECK_FALSE(fewer_registers({.threads = 256, .registers = 32}, limits));
-    // Three blocks of 48 + 1 KiB; four share 164 KiB, 41 each, 40 without the reserve.
+    // Three blocks of 48 + 1 KiB. Four blocks share 164 KiB: 41 each, 40 without the reserve.
     const BlockResources block{.threads = 256, .registers = 32, .shared = 48.0 * units::KiB};
     CHECK(less_shared(block, limits) == 40.0 * units::KiB);
     CHECK_FALSE(less_shared({.threads = 1024, .registers = 32, .shared = units::KiB}, limits));
-    // 3 x 49 = 147 KiB lie in the carve-out of 164.
+    // 3 x 49 = 147 KiB fit in the carve-out of 164 KiB.
     CHECK(carveout_of(block, limits) == 164.0 * units::KiB);
     // Each of two blocks keeps 1 KiB even without shared memory of its own.
     CHECK(carveout_of({.threads = 1024, .registers = 32}, limits) == 8.0 * units::KiB);
     CHECK_FALSE(carveout_of({.threads = 256}, limits_of("p100-sxm")));
 }
 
-TEST_CASE("what one step less gives is the most that does", "[occupancy]") {
+TEST_CASE("the suggested shared memory is the most that fits one more block", "[occupancy]") {
     for (const char* gpu :
          {"k80", "p100-sxm", "v100-sxm", "t4", "a100-sxm-80gb", "l40s", "h100-sxm"}) {
         const SmLimits limits = limits_of(gpu);
@@ -187,7 +187,7 @@ TEST_CASE("what one step less gives is the most that does", "[occupancy]") {
     }
 }
 
-TEST_CASE("asking for more never fits more", "[occupancy]") {
+TEST_CASE("a block that needs more never fits more often", "[occupancy]") {
     const SmLimits limits = limits_of("h100-sxm");
     std::int64_t before = limits.blocks;
     for (std::int64_t registers = 16; registers <= 255; ++registers) {

@@ -1,5 +1,5 @@
 // Occupancy against NVIDIA's own calculator, the header cuda_occupancy.h of the CUDA Toolkit, for
-// every GPU of a compute capability; built where that header is found.
+// every GPU with a compute capability. The test is built only if that header is found.
 #include <cuda_occupancy.h>
 
 #include <string>
@@ -52,12 +52,12 @@ int calculated(const cudaOccDeviceProp& device, const Asked& asked) {
     return result.activeBlocksPerMultiprocessor;
 }
 
-TEST_CASE("occupancy of every GPU is that of cuda_occupancy.h", "[occupancy]") {
+TEST_CASE("occupancy of every GPU agrees with cuda_occupancy.h", "[occupancy]") {
     int compared = 0;
     for (const hardware::CatalogueEntry& entry : catalogue().entries()) {
         const Machine machine = make_machine(catalogue().at(entry.name));
-        // The header knows compute capabilities up to 12.1, but not the shared memory of 10.3 in
-        // every version; ours has no description without limits.
+        // The header covers compute capabilities up to 12.1, though not every version knows the
+        // shared memory of 10.3. Devices without limits are skipped.
         if (machine.compute_capability == 0 || !machine.limits) continue;
         const cudaOccDeviceProp device = properties_of(machine);
         for (int threads = 1; threads <= 1024; threads += threads < 32 ? 31 : 32) {

@@ -1,4 +1,4 @@
-// Validation: the limits of shapes, and that an error names the field that breaks them.
+// Validation: the limits of shapes, and errors that name the field that breaks them.
 #include "model/core/operation.h"
 
 #include <string>
@@ -14,7 +14,7 @@ constexpr std::int64_t two_to(int exponent) {
     return std::int64_t{1} << exponent;
 }
 
-/// "" when valid.
+/// The error message, or an empty string if the operation is valid.
 std::string problem_of(const Operation& operation) {
     try {
         validate(operation);
@@ -33,7 +33,7 @@ bool names(const Operation& operation, std::string_view field) {
 const Attention plain_attention{
     .heads = 8, .kv_heads = 8, .seq_q = 64, .seq_kv = 64, .head_dim = 64};
 
-TEST_CASE("shapes start at one", "[operation]") {
+TEST_CASE("extents are at least one", "[operation]") {
     for (const std::int64_t bad : {std::int64_t{0}, std::int64_t{-1}, -two_to(62)}) {
         CHECK(names(Matmul{.batch = bad, .m = 1, .n = 1, .k = 1}, "batch"));
         CHECK(names(Matmul{.m = bad, .n = 1, .k = 1}, "m must"));
@@ -57,7 +57,7 @@ TEST_CASE("shapes start at one", "[operation]") {
     CHECK(problem_of(Copy{.elements = 1}).empty());
 }
 
-TEST_CASE("an edge reaches 2^48 and a product 2^55", "[operation]") {
+TEST_CASE("an extent is at most 2^48 and a product at most 2^55", "[operation]") {
     CHECK(problem_of(Copy{.elements = two_to(48)}).empty());
     CHECK(names(Copy{.elements = two_to(48) + 1}, "elements must be at most 2^48"));
     CHECK(names(Copy{.elements = two_to(62)}, "elements"));
@@ -72,7 +72,7 @@ TEST_CASE("an edge reaches 2^48 and a product 2^55", "[operation]") {
     CHECK(names(op, "seq_q"));
 }
 
-TEST_CASE("attention fits together", "[operation]") {
+TEST_CASE("the parameters of attention must fit together", "[operation]") {
     const auto with = [](auto change) {
         Attention op = plain_attention;
         change(op);
@@ -100,13 +100,13 @@ TEST_CASE("attention fits together", "[operation]") {
     }
 }
 
-TEST_CASE("accumulators go with their types", "[operation]") {
+TEST_CASE("each type allows certain accumulators", "[operation]") {
     const auto accumulates = [](DataType type, DataType accumulate) {
         return problem_of(Matmul{.m = 1, .n = 1, .k = 1, .type = type, .accumulate = accumulate})
             .empty();
     };
     for (const DataType type : all_data_types) {
-        if (type == DataType::int32) continue;  // no operand of anything
+        if (type == DataType::int32) continue;  // never the type of an operand
         CHECK(accumulates(type, DataType::fp32) == (type != DataType::fp64));
         CHECK(accumulates(type, DataType::fp64) == (type == DataType::fp64));
         CHECK(accumulates(type, DataType::fp16) ==
@@ -131,7 +131,7 @@ TEST_CASE("an elementwise operation needs an expression", "[operation]") {
     CHECK(names(Elementwise{.expression = {}, .elements = 8}, "expr"));
 }
 
-TEST_CASE("operations know their name and type", "[operation]") {
+TEST_CASE("operations have a name and a type", "[operation]") {
     CHECK(name_of(Operation(Matmul{})) == "matmul");
     CHECK(name_of(Operation(plain_attention)) == "attention");
     CHECK(name_of(Operation(RowWise{.kind = RowKind::layernorm})) == "layernorm");

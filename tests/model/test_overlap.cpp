@@ -1,4 +1,4 @@
-// The combination rule at its limits.
+// Limits of the rule that combines terms.
 #include "model/roof/overlap.h"
 
 #include <cmath>
@@ -16,7 +16,7 @@ TEST_CASE("one term alone is the result", "[combine]") {
     CHECK(combined({Time{}, Time{}}, pipes) == Time{});
 }
 
-TEST_CASE("a term that dominates hides the others", "[combine]") {
+TEST_CASE("a dominant term hides the others", "[combine]") {
     // A tenth of the largest adds 10^-5 / 5 of it between pipes, 10^-2.2 / 2.2 against latency.
     const Time large = 100.0 * units::us;
     const Time small = 10.0 * units::us;
@@ -33,7 +33,7 @@ TEST_CASE("equal terms", "[combine]") {
     CHECK(combined({t, t}, Overlap{1.0}) / t == Approx(2.0).epsilon(1e-12));
 }
 
-TEST_CASE("a power of products is that of pow", "[combine]") {
+TEST_CASE("power agrees with std::pow", "[combine]") {
     for (const double exponent : {0.0, 1.0, 2.0, 2.2, 5.0, 6.552, 10.0, 64.0, 65.0, -3.0}) {
         for (const double base : {1e-4, 0.37, 1.0, 1.9, 40.0}) {
             CAPTURE(base, exponent);

@@ -1,5 +1,5 @@
-// The parameters of the model: one declaration each, from which fields, readers, fits and
-// documentation follow.
+// The parameters of the model: each is declared once, and fields, readers, fits and documentation
+// follow from the declaration.
 #include "model/machine/parameters.h"
 
 #include <cstdlib>
@@ -43,7 +43,7 @@ std::string row_text(const hardware::Field& field) {
     return row + " |\n";
 }
 
-/// The lists of docs/gpu-files.md.
+/// The lists in docs/gpu-files.md.
 std::string list_text() {
     std::string devices = "| field | value | meaning |\n|---|---|---|\n";
     for (const hardware::Field& field : hardware::device_schema().fields()) {
@@ -64,7 +64,7 @@ std::string list_text() {
            corrections;
 }
 
-TEST_CASE("docs/gpu-files.md lists every field as it is declared", "[parameters]") {
+TEST_CASE("docs/gpu-files.md lists every field as declared", "[parameters]") {
     const std::string file = RIDGE_DOCS "/gpu-files.md";
     const std::string page = hardware::read_text_file(file);
     const std::size_t begin = page.find("## Facts about devices\n");
@@ -78,8 +78,7 @@ TEST_CASE("docs/gpu-files.md lists every field as it is declared", "[parameters]
     CHECK(page.substr(begin) == list_text());
 }
 
-TEST_CASE("every parameter is a field of the schema and has its place in a machine",
-          "[parameters]") {
+TEST_CASE("every parameter is a field of the schema and has a place in a machine", "[parameters]") {
     std::set<std::string> paths;
     std::set<std::string> placed;
     for (const ModelParameter& each : model_parameters()) {
@@ -109,7 +108,7 @@ TEST_CASE("every parameter is a field of the schema and has its place in a machi
     CHECK(placed == paths);
 }
 
-TEST_CASE("a description gives a machine the values of its fields", "[parameters]") {
+TEST_CASE("a machine has the values of its description's fields", "[parameters]") {
     const hardware::Catalogue gpus = catalogue();
     for (const hardware::CatalogueEntry& entry : gpus.entries()) {
         const hardware::Description& gpu = gpus.at(entry.name);
@@ -120,14 +119,14 @@ TEST_CASE("a description gives a machine the values of its fields", "[parameters
             if (!described || !read) continue;
             // Power fractions are capped by the rates that a library reached on the GPU.
             if (each.name == "burst_fraction" || each.name == "sustained_fraction") continue;
-            // Estimates that a power limit or the width of the L2 replaces. (eq. L5, L9)
+            // A power limit or the width of the L2 replaces these estimates (eq. L5, L9).
             const bool by_law = each.name == "tensor_fraction" ||
                                 each.name == "backward_tensor_fraction" || each.name == "l2_read" ||
                                 each.name == "l2_write";
             const bool estimate = gpu.provenance(each.field.path) == hardware::Provenance::estimate;
             if (by_law && estimate) continue;
             CAPTURE(entry.name, each.field.path);
-            // GPUs without links among them share what PCIe switches give, not the family's.
+            // GPUs without links share the rate of PCIe switches instead of the family's link rate.
             const bool linked = gpu.find("link.per_direction") != nullptr;
             if (each.section.starts_with("collective") && !linked) continue;
             CHECK(*read == Approx(*described).epsilon(1e-12));
@@ -155,7 +154,7 @@ TEST_CASE("every embedded file loads and uses every source that it declares", "[
     }
 }
 
-TEST_CASE("a value outside its range is refused by name, in files and in memory", "[parameters]") {
+TEST_CASE("a value outside its range is refused by name, in a file and in memory", "[parameters]") {
     const std::string text =
         "schema = 1\nkind = \"overlay\"\nname = \"x\"\noverlay = \"h200-sxm\"\n"
         "sources.F = { kind = \"measured\", text = \"fit\" }\n"

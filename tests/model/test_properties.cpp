@@ -1,7 +1,7 @@
-// What must hold of every prediction, over random operations (seeded) on many GPUs.
+// Properties of every prediction, over random operations (seeded) on many GPUs.
 //
-// Every case draws operations of all kinds from `random_operation`, whose counts are log-uniform so
-// that one element and gigabytes are as likely; a failing case prints its operation and GPU.
+// Every case draws operations of all kinds from `random_operation`. Its counts are log-uniform, so
+// one element and gigabytes are equally likely. A failing case prints its operation and GPU.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -24,7 +24,7 @@
 namespace ridge::model {
 namespace {
 
-/// Operations of each property; on a dozen GPUs that is 10^5 predictions.
+/// Operations per property. On a dozen GPUs these are 10^5 predictions.
 const std::size_t cases = test::case_count(9000);
 
 const std::vector<Machine>& machines() {
@@ -106,7 +106,8 @@ TEST_CASE("every kind of operation is drawn, valid and described", "[property]")
     }
 }
 
-TEST_CASE("predictions are finite, positive, within their band and above the roof", "[property]") {
+TEST_CASE("predictions are finite, positive, within their band and at or above the lower bound",
+          "[property]") {
     for_each_prediction(
         1, [](const Operation&, const Execution&, const Machine&, const Prediction& p) {
             REQUIRE(is_sane(p));
@@ -144,9 +145,9 @@ TEST_CASE("less than one vector takes no longer than one vector", "[property]") 
     }
 }
 
-// Experts are a sum behind the choice of their products' tiles, which sees a part of it. Corrections of reads in
-// patterns see their analytic time (docs/model.md K1).
-TEST_CASE("more DRAM bandwidth slows no operation", "[property]") {
+// A block of experts is a sum of kernels, and the choice of a product's tile sees only its own
+// kernel. Corrections of access patterns depend on the analytic time (docs/model.md K1).
+TEST_CASE("more DRAM bandwidth makes no operation slower", "[property]") {
     test::Random random(22);
     test::Tally experts{.usual = 1.0 + 1e-9, .ever = 1.001};
     for_each_prediction(2, [&](const Operation& operation, const Execution& execution,
@@ -167,7 +168,7 @@ TEST_CASE("more DRAM bandwidth slows no operation", "[property]") {
     experts.check();
 }
 
-/// The most that the hardware can do of a term's amount in a second; zero where unknown.
+/// The most that the hardware can do of a term's amount per second, or zero if unknown.
 double ceiling_of(const Term& term, const Prediction& p, const Machine& machine) {
     switch (term.resource) {
         case Resource::tensor:
@@ -194,7 +195,7 @@ Time time_of(const Prediction& p, Resource resource) {
     return longest;
 }
 
-TEST_CASE("no term runs above its ceiling; the largest names the limiter", "[property]") {
+TEST_CASE("no term exceeds its ceiling, and the largest term names the limiter", "[property]") {
     for_each_prediction(
         12, [](const Operation&, const Execution&, const Machine& machine, const Prediction& p) {
             for (const Term& term : p.terms) {
@@ -223,7 +224,7 @@ Roofs doubled(Roofs roofs) {
     return roofs;
 }
 
-TEST_CASE("doubling every rate halves the roofline's time beyond launches", "[property]") {
+TEST_CASE("doubling every rate halves the roofline's time without launches", "[property]") {
     for_each_prediction(3, [](const Operation& operation, const Execution&, const Machine& machine,
                               const Prediction& p) {
         Machine unlaunched = machine;
@@ -237,7 +238,7 @@ TEST_CASE("doubling every rate halves the roofline's time beyond launches", "[pr
         REQUIRE(after.lower_bound * 2.0 == before.lower_bound);
         REQUIRE(after.ridge == before.ridge);
         REQUIRE(after.limiter == before.limiter);
-        // Launches only add to it.
+        // Launches only add time.
         REQUIRE(roofline(p.work, roofs, machine).time >= before.time);
     });
 }
@@ -254,17 +255,16 @@ TEST_CASE("work and footprint grow with every dimension", "[property]") {
             REQUIRE(q.work.compulsory_read >= p.work.compulsory_read);
             REQUIRE(q.work.compulsory_write >= p.work.compulsory_write);
             REQUIRE(q.lower_bound >= p.lower_bound);
-            // Parts of split keys need scratch that a larger grid, which is not split, does
-            // without.
+            // Split keys need scratch memory; a larger grid is not split and needs none.
             if (p.tiling.split == 1) REQUIRE(q.footprint >= p.footprint);
         }
     });
 }
 
-TEST_CASE("graphs and streams add gaps to the kernels of an implementation", "[property]") {
+TEST_CASE("graphs and streams add gaps between the kernels of an implementation", "[property]") {
     for_each_prediction(5, [](const Operation& operation, Execution execution,
                               const Machine& machine, const Prediction& p) {
-        // `auto` may take a framework's kernels in a stream and a library's elsewhere.
+        // `auto` may choose a framework's kernels in a stream and a library's otherwise.
         execution.implementation = p.implementation;
         const auto time_of = [&](LaunchMode mode) {
             execution.launch = mode;
@@ -276,8 +276,9 @@ TEST_CASE("graphs and streams add gaps to the kernels of an implementation", "[p
     });
 }
 
-// Found by scripts/soak: repeats were weighed against one other state's choice, which a graph changed.
-TEST_CASE("a replayed graph is no faster than its kernel where the L2 loses operands") {
+// Found by scripts/soak: a state compared its tile with that of only one other state, and a graph
+// changed which one.
+TEST_CASE("a replayed graph is no faster than its kernel if L2 loses operands") {
     Matmul op{.m = 2, .n = 256, .k = 8192, .type = DataType::fp16, .output = DataType::bf16};
     op.b_layout = Layout::column_major;
     const Machine t4 = make_machine(catalogue().at("t4"));
@@ -295,18 +296,19 @@ Prediction predict_on(const Operation& operation, Implementation implementation,
     return std::get<Prediction>(predict(operation, {.implementation = implementation}, machine));
 }
 
-TEST_CASE("as many key heads as query heads is multi-head attention", "[property]") {
+TEST_CASE("fewer key heads keep the FLOP and need no more bytes than multi-head attention",
+          "[property]") {
     test::Random random(6);
     for (std::size_t i = 0; i < cases; ++i) {
         Attention multi = test::random_attention(random, test::Heads::equal);
-        multi.cache_type = std::nullopt;  // flash2 has none
+        multi.cache_type = std::nullopt;  // flash2 has no cache type
         const Machine& machine = machines()[i % 4];
         const Prediction p = predict_on(multi, Implementation::flash2, machine);
         const double tokens = static_cast<double>(multi.seq_q + multi.seq_kv);
         const double head_bytes =
             static_cast<double>(multi.batch * multi.heads * multi.head_dim * size_of(multi.type));
         if (multi.direction == Direction::forward && multi.window == 0 && !multi.kv_write) {
-            // Q and O of seq_q, K and V of seq_kv tokens; training also writes the statistics.
+            // Q and O have seq_q tokens, K and V seq_kv. Training also writes the statistics.
             REQUIRE(p.work.compulsory().base() >= 2.0 * tokens * head_bytes);
         }
         Attention grouped = multi;
@@ -317,7 +319,7 @@ TEST_CASE("as many key heads as query heads is multi-head attention", "[property
     }
 }
 
-TEST_CASE("causal work is between half and all of full", "[property]") {
+TEST_CASE("causal work is between half and all of full work", "[property]") {
     test::Random random(7);
     for (std::size_t i = 0; i < cases; ++i) {
         Attention full = test::random_attention(random, test::Heads::grouped);
@@ -399,7 +401,7 @@ TEST_CASE("huge valid operations stay finite", "[property]") {
     }
 }
 
-TEST_CASE("what the table lists is what is modelled", "[property]") {
+TEST_CASE("exactly the implementations listed in the operation table are modelled", "[property]") {
     test::Random random(9);
     for (int i = 0; i < 200; ++i) {
         const Operation operation = test::random_operation(random);
@@ -428,7 +430,7 @@ TEST_CASE("what the table lists is what is modelled", "[property]") {
     }
 }
 
-TEST_CASE("a workload adds up its parts", "[property]") {
+TEST_CASE("a workload is the sum of its parts", "[property]") {
     test::Random random(8);
     for (int i = 0; i < 100; ++i) {
         const Workload workload{
@@ -464,7 +466,7 @@ TEST_CASE("a workload adds up its parts", "[property]") {
             }
             REQUIRE(total.time == time);
             REQUIRE(total.not_modelled == missing);
-            // Independent errors partly cancel: the band is within the sum of the bands.
+            // Independent errors partly cancel, so the band is within the sum of the bands.
             REQUIRE(total.low >= low - time * 1e-12);
             REQUIRE(total.high <= high * (1.0 + 1e-12));
             REQUIRE(total.low <= total.time);

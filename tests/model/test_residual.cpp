@@ -1,4 +1,4 @@
-// The residual correction: its text, its trees by hand, where it fades, and what it leaves alone.
+// The residual correction: its text, its trees by hand, where it fades, and what it leaves as is.
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -23,15 +23,15 @@ const char* const product_range =
     "0 0";
 const char* const product_splits = "m 50000 20000, n 115000 10000";
 
-/// A tree of one value, in ten-thousandths.
+/// A tree with one value everywhere, in ten-thousandths.
 std::string constant(int value) {
     std::string text = "0 1 1 1";
     for (int leaf = 0; leaf < 16; ++leaf) text += ' ' + std::to_string(value);
     return text;
 }
 
-/// From `below` to `above` in a ramp of two doublings about m = 32, in ten-thousandths; n = 2^12 and
-/// above add `wide`.
+/// A tree that rises from `below` to `above` over two doublings around m = 32, in ten-thousandths.
+/// From n = 2^12 on it adds `wide`.
 std::string rising(int below, int above, int wide = 0) {
     std::string text = "0 1 1 1";
     for (int leaf = 0; leaf < 16; ++leaf) {
@@ -73,7 +73,7 @@ Prediction predicted(const Operation& operation, const Machine& machine, Executi
 std::string refusal_of(const std::string& range, const std::string& trees,
                        const std::string& splits = product_splits) {
     try {
-        // Refused when the class is met, each time.
+        // Every lookup of the class is refused.
         const Machine machine = machine_with(range, trees, splits);
         CHECK_THROWS_AS(machine.residuals->find(ResidualClass::product_16), InputError);
         (void)predicted(Matmul{.m = 32, .n = 1024, .k = 1024}, machine);
@@ -123,7 +123,7 @@ TEST_CASE("a forest is the sum of its trees, each a weighted mean of its leaves"
     }
 }
 
-TEST_CASE("a split is a ramp about its threshold", "[residual]") {
+TEST_CASE("a split is a ramp around its threshold", "[residual]") {
     const ResidualSplit split{.feature = 0, .threshold = 5.0, .width = 0.5};
     CHECK(side_of(4.0, split) == 0.0);
     CHECK(side_of(4.75, split) == 0.0);
@@ -132,16 +132,17 @@ TEST_CASE("a split is a ramp about its threshold", "[residual]") {
     CHECK(side_of(6.0, split) == 1.0);
 }
 
-TEST_CASE("a correction is a factor over the analytic time, shown beside the terms", "[residual]") {
+TEST_CASE("a correction is a factor on the analytic time and leaves the terms unchanged",
+          "[residual]") {
     const Matmul op{.m = 32, .n = 1024, .k = 1024};
     const Prediction before = predicted(op, analytic_machine());
-    // m = 32 lies in the middle of the ramp, n below its own: ln f = (0.01 + 0.03) / 2 + 0.015.
+    // m = 32 is the middle of its ramp, n is below its own: ln f = (0.01 + 0.03) / 2 + 0.015.
     const Prediction after =
         predicted(op, machine_with(product_range, rising(100, 300, 900) + ", " + constant(150)));
     CHECK(before.correction == 1.0);
     CHECK(after.correction == Approx(std::exp(0.035)));
     CHECK(after.time / before.time == Approx(std::exp(0.035)));
-    // The band takes the factor, and half of its width: the spread.
+    // The band is scaled by the factor and narrowed to the spread, half of its width.
     CHECK(after.high / after.time - 1.0 == Approx(0.5 * (before.high / before.time - 1.0)));
     CHECK(1.0 - after.low / after.time == Approx(0.5 * (1.0 - before.low / before.time)));
     CHECK(after.lower_bound == before.lower_bound);
@@ -151,7 +152,7 @@ TEST_CASE("a correction is a factor over the analytic time, shown beside the ter
     }
 }
 
-TEST_CASE("a correction never exceeds its factor nor passes the lower bound", "[residual]") {
+TEST_CASE("a correction never exceeds its largest factor or passes the lower bound", "[residual]") {
     const Matmul small{.m = 32, .n = 1024, .k = 1024};
     const Prediction before = predicted(small, analytic_machine());
     CHECK(predicted(small, machine_with(product_range, constant(9000))).time / before.time ==
@@ -171,7 +172,7 @@ TEST_CASE("a correction never exceeds its factor nor passes the lower bound", "[
     }
 }
 
-TEST_CASE("a correction fades outside of the box of the data", "[residual]") {
+TEST_CASE("a correction fades outside the range of the data", "[residual]") {
     const Machine machine = machine_with(product_range, constant(1000));
     const ResidualFit& fit = *machine.residuals->find(ResidualClass::product_16);
     ResidualFeatures features{ResidualClass::product_16,
@@ -179,7 +180,7 @@ TEST_CASE("a correction fades outside of the box of the data", "[residual]") {
     CHECK(fade_of(features, fit) == 1.0);
     features.values[0] = 10.0;
     CHECK(fade_of(features, fit) == 1.0);
-    features.values[0] = 11.25;  // a quarter of the half-width beyond
+    features.values[0] = 11.25;  // a quarter of the half-width outside
     CHECK(fade_of(features, fit) == Approx(0.5));
     CHECK(correction_of(features, fit).log_factor == Approx(0.05));
     features.values[0] = 14.0;
@@ -187,27 +188,27 @@ TEST_CASE("a correction fades outside of the box of the data", "[residual]") {
     CHECK(correction_of(features, fit).log_factor == 0.0);
 }
 
-TEST_CASE("a feature that the data do not vary has a box of half a unit", "[residual]") {
+TEST_CASE("a feature that does not vary in the data has a range of half a unit", "[residual]") {
     ResidualFit fit;
     fit.range.least[0] = fit.range.most[0] = 7.0;
     ResidualFeatures features{ResidualClass::product_16, {}};
     features.values[0] = 7.25;
     CHECK(fade_of(features, fit) == 1.0);
-    features.values[0] = 6.6875;  // a quarter of the half-width beyond
+    features.values[0] = 6.6875;  // a quarter of the half-width outside
     CHECK(fade_of(features, fit) == Approx(0.5));
 }
 
-TEST_CASE("a state of the L2 that the data do not vary is no distance from them", "[residual]") {
+TEST_CASE("an L2 state that does not vary in the data causes no fading", "[residual]") {
     ResidualFit fit =
         *machine_with(product_range, constant(1000)).residuals->find(ResidualClass::product_16);
     ResidualFeatures features{ResidualClass::product_16,
                               {5, 10, 10, 0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 20, 4, 4, 0, 0, 1}};
     CHECK(fade_of(features, fit) == 1.0);
-    fit.range.most[15] = 0.5;  // half a half-width and more beyond
+    fit.range.most[15] = 0.5;  // more than half a half-width outside
     CHECK(fade_of(features, fit) == 0.0);
 }
 
-TEST_CASE("what a fit did not see is not corrected", "[residual]") {
+TEST_CASE("shapes and kernels that a fit did not see are not corrected", "[residual]") {
     const Machine machine = machine_with(product_range, constant(1000));
     const Matmul op{.m = 32, .n = 1024, .k = 1024};
     CHECK(predicted(op, machine).correction > 1.0);
@@ -225,7 +226,7 @@ TEST_CASE("what a fit did not see is not corrected", "[residual]") {
     CHECK(predicted(op, machine, {.implementation = Implementation::torch}).correction == 1.0);
 }
 
-TEST_CASE("data of a warm L2 correct any state of it and any launch alike", "[residual]") {
+TEST_CASE("data of a warm L2 correct every L2 state and launch mode equally", "[residual]") {
     const Machine machine = machine_with(product_range, rising(100, 300, -40));
     const Matmul product{.m = 500, .n = 4096, .k = 1024};
     const double usual = predicted(product, machine).correction;
@@ -239,7 +240,7 @@ TEST_CASE("data of a warm L2 correct any state of it and any launch alike", "[re
     }
 }
 
-TEST_CASE("corrections are read as they are written", "[residual]") {
+TEST_CASE("corrections are read back as written", "[residual]") {
     const std::string splits = "m 50000 20000 72500 1000, k 95000 2500, bytes 201250 5000";
     const std::string trees = rising(-121, 342, 7) + ", 3 2 1 0" + constant(-40).substr(7);
     const Machine machine = machine_with(product_range, trees, splits);
@@ -253,7 +254,7 @@ TEST_CASE("corrections are read as they are written", "[residual]") {
     CHECK(machine.residuals->find(ResidualClass::experts) == nullptr);
 }
 
-TEST_CASE("a broken correction is refused, naming its field", "[residual]") {
+TEST_CASE("a broken correction is refused with its field's name", "[residual]") {
     const std::string path = "model.residual.product_16.";
     const std::string tree = constant(10);
     CHECK(refusal_of(product_range, "0 1 1 1 10") ==
@@ -279,7 +280,7 @@ TEST_CASE("a broken correction is refused, naming its field", "[residual]") {
     CHECK(refusal_of("m 1 0", tree) == path + "range: 'm' has a range that falls");
 }
 
-TEST_CASE("a mask never costs time and twice the tokens take longer with corrections",
+TEST_CASE("with corrections, a mask never adds time and twice the tokens take longer",
           "[residual][property]") {
     std::mt19937 random(43);  // NOLINT(cert-msc32-c,cert-msc51-cpp): shapes must repeat
     const hardware::Catalogue gpus = catalogue();
@@ -312,7 +313,7 @@ TEST_CASE("a mask never costs time and twice the tokens take longer with correct
     }
 }
 
-TEST_CASE("PyTorch's kernels have corrections of their own", "[residual]") {
+TEST_CASE("PyTorch's kernels have their own corrections", "[residual]") {
     Machine machine = analytic_machine();
     const Machine plain = machine;
     ResidualFit fit{
@@ -345,7 +346,7 @@ TEST_CASE("PyTorch's kernels have corrections of their own", "[residual]") {
     }
 }
 
-TEST_CASE("what PyTorch runs falls into a class by its operation", "[residual]") {
+TEST_CASE("PyTorch's calls have a class by their operation", "[residual]") {
     const Machine machine = make_machine(catalogue().at("h200-sxm"));
     const auto class_of = [&](const Operation& op, Implementation implementation) {
         const Execution execution{.implementation = implementation};
@@ -393,7 +394,7 @@ TEST_CASE("what PyTorch runs falls into a class by its operation", "[residual]")
           ResidualClass::bundled_movement);
 }
 
-TEST_CASE("the analytic view and the datasheet's have no corrections", "[residual]") {
+TEST_CASE("the analytic and datasheet views have no corrections", "[residual]") {
     hardware::Catalogue gpus = catalogue();
     gpus.add_text(overlay(product_range, constant(1000)), "test.toml");
     const auto residuals = [&gpus](hardware::View view) {
@@ -402,11 +403,11 @@ TEST_CASE("the analytic view and the datasheet's have no corrections", "[residua
     CHECK(residuals(hardware::View::calibrated) != nullptr);
     CHECK(residuals(hardware::View::analytic) == nullptr);
     CHECK(residuals(hardware::View::datasheet) == nullptr);
-    // The other overlays stay.
+    // The other overlays remain.
     CHECK(gpus.at("h200-sxm", hardware::View::analytic).find("measured.dram.read") != nullptr);
 }
 
-TEST_CASE("a GPU that nobody measured takes its relative's corrections", "[residual]") {
+TEST_CASE("a GPU without measurements uses its relative's corrections", "[residual]") {
     hardware::Catalogue gpus = catalogue();
     const auto residuals = [&gpus](const char* name, hardware::View view) {
         return make_machine(gpus.at(name, view)).residuals;
@@ -420,13 +421,13 @@ TEST_CASE("a GPU that nobody measured takes its relative's corrections", "[resid
         REQUIRE(theirs != nullptr);
         REQUIRE(taken != nullptr);
         CHECK(taken->forest.trees().size() == theirs->forest.trees().size());
-        // On another GPU they leave more. (K5)
+        // On another GPU they leave larger errors (K5).
         CHECK(taken->spread == Approx(std::sqrt(theirs->spread)));
     }
     CHECK(residuals("gb200", hardware::View::analytic) == nullptr);
     CHECK(residuals("l40s", hardware::View::calibrated) == nullptr);
 
-    // What a user fits to a GPU is its own.
+    // A user's fit to a GPU applies to that GPU only.
     gpus.add_text(overlay(product_range, constant(1000)), "test.toml");
     const auto user = residuals("h100-sxm", hardware::View::calibrated);
     const auto other = residuals("h100-pcie", hardware::View::calibrated);

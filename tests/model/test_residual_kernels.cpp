@@ -1,5 +1,5 @@
-// Corrections of bundled kernels and of library products that records alone hold: which class a shape
-// has, and what does not change its features.
+// Corrections of bundled kernels and of library products that appear only in records: the class of
+// a shape, and what does not change its features.
 #include <initializer_list>
 
 #include "model/machine/catalogue.h"
@@ -30,7 +30,7 @@ std::string class_of(const Operation& operation, Implementation implementation) 
 
 }  // namespace
 
-TEST_CASE("kernels that records hold have a class by operation", "[residual]") {
+TEST_CASE("kernels in records have a class by operation", "[residual]") {
     using enum Implementation;
     const Matmul aligned{.m = 300, .n = 1024, .k = 512};
     Matmul odd = aligned;
@@ -62,8 +62,8 @@ TEST_CASE("kernels that records hold have a class by operation", "[residual]") {
 }
 
 TEST_CASE(
-    "features have as many numbers as their class has names, the same but for the state of the L2 "
-    "and its time",
+    "features have one number per name of their class and depend on the L2 state only in its own "
+    "feature and the time",
     "[residual][property]") {
     const Machine machine = analytic_machine();
     test::Random random(47);
@@ -98,7 +98,7 @@ TEST_CASE(
     CHECK(seen > 400);
 }
 
-TEST_CASE("with corrections cold is never faster than warm", "[residual][property]") {
+TEST_CASE("with corrections, cold is never faster than warm", "[residual][property]") {
     const Machine machine = make_machine(catalogue().at("h200-sxm"));
     test::Random random(53);
     for (std::size_t i = 0; i < test::case_count(3000); ++i) {
@@ -117,7 +117,8 @@ TEST_CASE("with corrections cold is never faster than warm", "[residual][propert
     }
 }
 
-TEST_CASE("warm and cold together are what each is alone", "[residual][property]") {
+TEST_CASE("predicting warm and cold together gives the same as each alone",
+          "[residual][property]") {
     const Machine machine = make_machine(catalogue().at("h200-sxm"));
     test::Random random(59);
     const auto same = [](const Outcome& one, const Outcome& other) {

@@ -1,4 +1,4 @@
-// The roofline on a machine of round numbers, every figure by hand.
+// The roofline on a machine of round numbers, with every figure by hand.
 #include "model/roof/account.h"
 #include "model/roof/roofline.h"
 
@@ -61,11 +61,11 @@ TEST_CASE("each resource has its term", "[roofline]") {
     CHECK(term_of(p, Resource::dram)->time.in(units::ms) == Approx(2.0));
     CHECK(term_of(p, Resource::l2)->time.in(units::ms) == Approx(1.0));
     CHECK(term_of(p, Resource::launch)->time.in(units::us) == Approx(1.0));
-    CHECK(term_of(p, Resource::shared) == nullptr);  // the machine has no such rate
+    CHECK(term_of(p, Resource::shared) == nullptr);  // the machine has no shared-memory rate
     CHECK(p.time.in(units::us) == Approx(10001.0));
 }
 
-TEST_CASE("above the ridge point compute bounds, below it memory", "[roofline]") {
+TEST_CASE("compute is the bound above the ridge point, memory below it", "[roofline]") {
     const Prediction high = predict_work(work_of(2e12, 1e9, 1e9));  // 2000 FLOP/B
     CHECK(high.ridge.base() == Approx(100.0));
     CHECK(high.intensity.base() == Approx(2000.0));
@@ -85,29 +85,29 @@ TEST_CASE("tiny work is limited by its launch", "[roofline]") {
     CHECK(p.limiter == Resource::launch);
 }
 
-TEST_CASE("the lower bound counts compulsory bytes, the terms those of the implementation",
+TEST_CASE("the lower bound counts compulsory bytes, the terms count those of the implementation",
           "[roofline]") {
     const Prediction p = predict_work(work_of(1e9, 1e9, 7e9));
     CHECK(p.lower_bound.in(units::ms) == Approx(1.0));
     CHECK(term_of(p, Resource::dram)->time.in(units::ms) == Approx(7.0));
     CHECK(p.time > p.lower_bound);
     CHECK(p.footprint.in(units::GB) == Approx(1.0));
-    // Compute bounds it where it needs longer than the compulsory bytes.
+    // Compute is the bound if it takes longer than the compulsory bytes.
     CHECK(predict_work(work_of(1e12, 1e9, 7e9)).lower_bound.in(units::ms) == Approx(10.0));
 }
 
-TEST_CASE("every kernel pays the launch floor; gaps follow the launch mode", "[roofline]") {
+TEST_CASE("every kernel takes the launch floor, and gaps follow the launch mode", "[roofline]") {
     Work work = work_of(0, 1e9, 1e9);
     work.kernels = 5;
     CHECK(predict_work(work).time.in(units::us) == Approx(1005.0));
     const Machine machine = round_roof();
     CHECK(launch_gaps(machine, LaunchMode::kernel, 5) == Time{});
     CHECK(launch_gaps(machine, LaunchMode::graph, 5).in(units::us) == Approx(10.0));
-    // One call and four more submissions, which hide nothing behind kernels that take no time.
+    // One call and four more submissions, none of which hides behind kernels that take no time.
     CHECK(launch_gaps(machine, LaunchMode::stream, 5).in(units::us) == Approx(6.0 + 4 * 4.0));
 }
 
-TEST_CASE("small types compute in fp32 on the vector pipe, fp64 in its own", "[roofline]") {
+TEST_CASE("small types compute in fp32 on the vector pipe, fp64 uses its own rate", "[roofline]") {
     const Machine machine = round_roof();
     CHECK(roofs_of(machine, DataType::bf16).vector == machine.vector_peak(DataType::fp32));
     CHECK(roofs_of(machine, DataType::fp8).vector == machine.vector_peak(DataType::fp32));
@@ -115,14 +115,15 @@ TEST_CASE("small types compute in fp32 on the vector pipe, fp64 in its own", "[r
     CHECK_FALSE(roofs_of(machine, DataType::fp8).tensor.has_value());
 }
 
-TEST_CASE("the two intensities differ where an implementation moves more", "[roofline]") {
+TEST_CASE("the two intensities differ if an implementation moves more bytes", "[roofline]") {
     const Prediction p = predict_work(work_of(1e9, 1e9, 4e9));
     CHECK(p.algorithmic.base() == Approx(1.0));
     CHECK(p.intensity.base() == Approx(0.25));
 }
 
-TEST_CASE("an L2 that holds the data has the bound, one that does not spares its size",
-          "[roofline]") {
+TEST_CASE(
+    "an L2 that holds the data sets the bound; a smaller one saves its own size of DRAM reads",
+    "[roofline]") {
     Machine machine = round_roof();
     machine.l2.size = 100.0 * units::MB;
     machine.l2_bandwidth = 10.0 * machine.dram_bandwidth;
@@ -133,12 +134,12 @@ TEST_CASE("an L2 that holds the data has the bound, one that does not spares its
     const Work large = work_of(0, 1e9, 1e9);
     CHECK(roofline_bound(large, FlopRate{}, machine, L2State::warm) ==
           (large.compulsory() - machine.l2.size) / machine.dram_bandwidth);
-    machine.l2_bandwidth.reset();  // an L2 of unknown rate spares nothing
+    machine.l2_bandwidth.reset();  // an L2 of unknown rate saves nothing
     CHECK(roofline_bound(small, FlopRate{}, machine, L2State::warm) ==
           small.compulsory() / machine.dram_bandwidth);
 }
 
-TEST_CASE("ridge points of the GPUs in bf16", "[roofline]") {
+TEST_CASE("ridge points of GPUs in bf16", "[roofline]") {
     const hardware::Catalogue catalogue = model::catalogue();
     const auto ridge = [&catalogue](const char* gpu) {
         const Machine machine = make_machine(catalogue.at(gpu, hardware::View::datasheet));

@@ -1,4 +1,4 @@
-// Counting streaming operations: passes over memory worked by hand.
+// Counts of streaming operations: passes over memory, worked by hand.
 #include "model/streams/row_work.h"
 
 #include "model/collectives/work.h"
@@ -46,13 +46,15 @@ TEST_CASE("softmax backward reads the output and its gradient", "[rows]") {
     CHECK(work.special == 0.0);
 }
 
-TEST_CASE("normalisations read their vectors and keep fp32 statistics", "[rows]") {
-    // layernorm: x, gamma and beta; y, mean and rstd. rmsnorm: x, gamma; y, rstd.
+TEST_CASE("normalisations read their vectors and write fp32 statistics", "[rows]") {
+    // layernorm reads x, gamma and beta and writes y, mean and rstd; rmsnorm reads x and gamma and
+    // writes y and rstd.
     require_bytes(row_work(row_wise(RowKind::layernorm, DataType::bf16), Implementation::fused),
                   2.0 * (matrix + 2 * cols), 2.0 * matrix + 8.0 * rows);
     require_bytes(row_work(row_wise(RowKind::rmsnorm, DataType::bf16), Implementation::fused),
                   2.0 * (matrix + cols), 2.0 * matrix + 4.0 * rows);
-    // Backward: dy, x, gamma, statistics; dx and the vectors' gradients, in two kernels.
+    // Backward, in two kernels, reads dy, x, gamma and statistics. It writes dx and the gradients
+    // of the vectors.
     const Work layernorm = row_work(
         row_wise(RowKind::layernorm, DataType::bf16, Direction::backward), Implementation::fused);
     require_bytes(layernorm, 2.0 * (2 * matrix + cols) + 8.0 * rows, 2.0 * (matrix + 2 * cols));
@@ -62,7 +64,7 @@ TEST_CASE("normalisations read their vectors and keep fp32 statistics", "[rows]"
     require_bytes(rmsnorm, 2.0 * (2 * matrix + cols) + 4.0 * rows, 2.0 * (matrix + cols));
 }
 
-TEST_CASE("a row sum reads the matrix, its gradient is broadcast back", "[rows]") {
+TEST_CASE("a row sum reads the matrix, and its gradient is broadcast back", "[rows]") {
     const Work sum = row_work(row_wise(RowKind::sum), Implementation::fused);
     require_bytes(sum, 4.0 * matrix, 4.0 * rows);
     CHECK(sum.flop().base() == matrix);
@@ -71,7 +73,7 @@ TEST_CASE("a row sum reads the matrix, its gradient is broadcast back", "[rows]"
                   4.0 * rows, 4.0 * matrix);
 }
 
-TEST_CASE("a naive transpose writes one sector per element at L2", "[rows]") {
+TEST_CASE("a naive transpose writes one sector per element to L2", "[rows]") {
     const Transpose op{.rows = rows, .cols = cols, .type = DataType::fp16};
     const Work tiled = transpose_work(op, Implementation::tiled, sector);
     require_bytes(tiled, 2.0 * matrix, 2.0 * matrix);
@@ -86,7 +88,7 @@ TEST_CASE("a gather moves indices, whole sectors of the touched rows, and the ou
     // Rows of 24 fp16 elements are 48 B, two sectors: efficiency 48 / 64.
     const Gather narrow{.rows = 10, .cols = 24, .table_rows = 1000, .type = DataType::fp16};
     CHECK(gather_sector_efficiency(narrow, sector) == 0.75);
-    // Ten of a thousand rows, drawn with replacement, are 9.950 different ones.
+    // Ten rows of a thousand, drawn with replacement, are 9.950 distinct rows on average.
     const double distinct = gather_distinct_rows(narrow);
     CHECK(distinct == Approx(9.950166));
     const Work work = gather_work(narrow, sector);
@@ -95,7 +97,7 @@ TEST_CASE("a gather moves indices, whole sectors of the touched rows, and the ou
     CHECK(work.compulsory_read.base() == Approx(8.0 * 10 + distinct * 48));
     CHECK(work.l2.base() == Approx(8.0 * 10 + 10 * 64 + 10 * 48));
 
-    // Rows of 20 B begin at any multiple of 4 B in a sector: 1.5 sectors on average.
+    // Rows of 20 B begin at any multiple of 4 B in a sector and touch 1.5 sectors on average.
     const Gather ragged{.rows = 10, .cols = 10, .table_rows = 1000, .type = DataType::fp16};
     CHECK(gather_sector_efficiency(ragged, sector) == Approx(20.0 / 48.0));
 
@@ -103,7 +105,7 @@ TEST_CASE("a gather moves indices, whole sectors of the touched rows, and the ou
     CHECK(gather_sector_efficiency(whole, sector) == 1.0);
     CHECK(gather_work(whole, sector).dram() == gather_work(whole, sector).compulsory());
 
-    // No more rows than the table has can be distinct.
+    // There are at most as many distinct rows as the table has.
     const Gather repeated{.rows = 5000, .cols = 64, .table_rows = 100, .type = DataType::fp16};
     require_bytes(gather_work(repeated, sector), 8.0 * 5000 + 100 * 128.0, 5000 * 128.0);
 }
@@ -124,7 +126,8 @@ TEST_CASE("ReLU has 1/8 FLOP/B in fp32 and 1/4 in fp16", "[elementwise]") {
     CHECK((half.flop() / half.dram()).base() == 1.0 / 4.0);
 }
 
-TEST_CASE("unfused expressions move more but must move the same", "[elementwise]") {
+TEST_CASE("unfused expressions move more bytes but have the same compulsory bytes",
+          "[elementwise]") {
     const Elementwise op{.expression = parse_expression("sin(x)^2 + cos(x)^2"),
                          .elements = 1000,
                          .type = DataType::fp32};
@@ -138,7 +141,7 @@ TEST_CASE("unfused expressions move more but must move the same", "[elementwise]
     CHECK(unfused.flop() == fused.flop());
 }
 
-TEST_CASE("bytes that a link must carry per message byte", "[collective]") {
+TEST_CASE("bytes that a link must carry per byte of the message", "[collective]") {
     const auto bytes = [](CollectiveKind kind, std::int64_t gpus) {
         return link_bytes({.kind = kind, .gpus = gpus, .bytes = 8000}).base();
     };

@@ -1,4 +1,4 @@
-// What carries over to a GPU without measurements (docs/model.md L1 to L13).
+// Scaling laws for a GPU without measurements (docs/model.md L1 to L13).
 #include "model/machine/scaling.h"
 
 #include <cmath>
@@ -27,7 +27,7 @@ double value(const std::string& gpu, const std::string& path) {
     return parameter->read(machine(gpu)).value();
 }
 
-/// 100 multiprocessors at 1 GHz, 1 TB/s, 200 W, 200 and 10 TFLOP/s.
+/// 100 multiprocessors at 1 GHz, 1 TB/s, 200 W, 200 TFLOP/s tensor and 10 TFLOP/s vector.
 constexpr Consists toy{.sms = 100.0,
                        .clock = 1.0 * units::GHz,
                        .tensor_clock = 1.0 * units::GHz,
@@ -36,7 +36,7 @@ constexpr Consists toy{.sms = 100.0,
                        .tensor_peak = FlopRate::from_base(200e12),
                        .vector_peak = FlopRate::from_base(10e12)};
 
-TEST_CASE("laws by hand", "[scaling]") {
+TEST_CASE("scaling laws by hand", "[scaling]") {
     CHECK(sustained_share(toy) == Approx(0.77));  // one watt per TFLOP/s
     Consists cool = toy;
     cool.watts = Power::from_base(200.0 * std::exp(-0.5));
@@ -53,8 +53,8 @@ TEST_CASE("laws by hand", "[scaling]") {
     CHECK(l2_stream_rate(2000.0 * units::B / units::cycle) == 1490.0 * units::B / units::cycle);
 }
 
-TEST_CASE("the laws meet what was fitted", "[scaling]") {
-    // W per TFLOP/s of the four GPUs that they were found on; shares within 0.03.
+TEST_CASE("the scaling laws agree with the fits", "[scaling]") {
+    // W per TFLOP/s of the four GPUs that the law was fitted to; shares agree within 0.03.
     for (const auto& [gpu, watts, peak] :
          {std::tuple{"a100-sxm-80gb", 400.0, 312.0}, std::tuple{"h100-sxm", 700.0, 989.4},
           std::tuple{"h200-sxm", 700.0, 989.4}, std::tuple{"b200", 1000.0, 2250.0}}) {
@@ -67,7 +67,7 @@ TEST_CASE("the laws meet what was fitted", "[scaling]") {
     }
 }
 
-TEST_CASE("times on a multiprocessor carry over in its clocks", "[scaling]") {
+TEST_CASE("times on a multiprocessor scale with its clock", "[scaling]") {
     const double clocks = value("h100-nvl", "model.matmul.tensor.k_step");
     CHECK(clocks == Approx(value("h100-pcie", "model.matmul.tensor.k_step")));
     const auto step = [](const char* gpu) {
@@ -75,38 +75,38 @@ TEST_CASE("times on a multiprocessor carry over in its clocks", "[scaling]") {
     };
     const auto clock = [](const char* gpu) { return machine(gpu).tensor_clock; };
     CHECK(step("h100-nvl") / step("h100-pcie") == Approx(clock("h100-pcie") / clock("h100-nvl")));
-    // A launch follows no clock.
+    // A launch does not depend on the clock.
     CHECK(machine("h100-nvl").matmul.find(MatmulPipe::tensor)->launch ==
           machine("h100-pcie").matmul.find(MatmulPipe::tensor)->launch);
 }
 
-TEST_CASE("a card of little power does not reach its fp32 peak", "[scaling]") {
+TEST_CASE("a card with little power does not reach its fp32 peak", "[scaling]") {
     const auto share = [](const char* gpu) {
         return machine(gpu).matmul.find(MatmulPipe::vector)->sustained_fraction;
     };
     CHECK(share("t4") == Approx(70.0 / (8.1 * 16.0)).epsilon(0.01));
     CHECK(share("l4") == Approx(72.0 / (30.3 * 7.0)).epsilon(0.01));
-    CHECK(share("v100-pcie") == 1.0);  // fitted: its issue fraction holds what it reaches
+    CHECK(share("v100-pcie") == 1.0);  // fitted: its issue fraction includes what it reaches
 }
 
-TEST_CASE("cards with GDDR memory keep their power limit by the energy of a tensor FLOP",
+TEST_CASE("power limits of cards with GDDR memory follow from the energy of a tensor FLOP",
           "[scaling]") {
     const auto share = [](const char* gpu) {
         return machine(gpu).matmul.find(MatmulPipe::tensor)->sustained_fraction;
     };
     CHECK(share("l4") == Approx(72.0 / (121.0 * 1.3)));
-    CHECK(share("rtx-4090") == 1.0);  // half rate with fp32 sums: its 450 W are enough
+    CHECK(share("rtx-4090") == 1.0);  // half rate with fp32 sums, for which its 450 W are enough
     CHECK(machine("rtx-4090").matmul.find(MatmulPipe::tensor)->burst_fraction == 1.0);
-    // Attention multiplies no faster.
+    // Attention does not multiply faster.
     CHECK(machine("l4").attention->flash2->tensor_fraction == Approx(share("l4")));
     CHECK(machine("rtx-4090").attention->flash2->tensor_fraction == Approx(0.87));
-    // The chip of a fitted GPU at another power limit states its own share.
+    // A fitted GPU's chip with another power limit states its own share.
     CHECK(share("gb200") == Approx(0.566));
     CHECK(share("gb300") == Approx(0.584));
     CHECK(share("gb200") * 2500.0 < 1.06 * share("b200") * 2250.0);
 }
 
-TEST_CASE("an L2 delivers by its width", "[scaling]") {
+TEST_CASE("the rate of an L2 follows from its width", "[scaling]") {
     for (const char* const gpu : {"a100-sxm-80gb", "v100-sxm"}) {
         const Machine& m = machine(gpu);
         const double width = gpu[0] == 'a' ? 5120.0 : 2048.0;
@@ -116,7 +116,7 @@ TEST_CASE("an L2 delivers by its width", "[scaling]") {
     }
 }
 
-/// A description without a section, with that of another GPU beside it.
+/// A description without a section; with `donor`, it gets the section `other` of that GPU instead.
 hardware::Description without(const std::string& gpu, const std::string& section,
                               const std::string& donor = {}, const std::string& other = {}) {
     static const hardware::Catalogue catalogue = model::catalogue();
@@ -132,7 +132,7 @@ hardware::Description without(const std::string& gpu, const std::string& section
     return description;
 }
 
-TEST_CASE("an attention kernel that nobody measured costs what another family's does",
+TEST_CASE("an attention kernel without measurements takes about as long as another family's",
           "[scaling]") {
     const Attention op{.heads = 32,
                        .kv_heads = 8,
@@ -154,7 +154,7 @@ TEST_CASE("an attention kernel that nobody measured costs what another family's 
     CHECK(guessed.high / guessed.time > fitted.high / fitted.time);
 }
 
-TEST_CASE("nvfp4 products that nobody measured are the 8-bit ones, waiting at each step",
+TEST_CASE("nvfp4 products without measurements follow the 8-bit ones, with a wait at each step",
           "[scaling]") {
     const Matmul op{.m = 128, .n = 4096, .k = 16384, .type = DataType::nvfp4};
     const auto of = [&](const Machine& gpu) { return std::get<Prediction>(predict(op, {}, gpu)); };
@@ -164,7 +164,7 @@ TEST_CASE("nvfp4 products that nobody measured are the 8-bit ones, waiting at ea
     CHECK(guessed.time / fitted.time == Approx(1.0).margin(0.25));
 }
 
-TEST_CASE("what parameters rest on", "[scaling]") {
+TEST_CASE("parameters state their evidence", "[scaling]") {
     const auto tensor = [](const char* gpu) {
         return machine(gpu).matmul.find(MatmulPipe::tensor)->evidence;
     };
@@ -177,7 +177,7 @@ TEST_CASE("what parameters rest on", "[scaling]") {
     CHECK(machine("gb300").attention->flashinfer->evidence == Evidence::family);
 }
 
-TEST_CASE("an implementation that nobody has seen is the roofline in a wide band", "[scaling]") {
+TEST_CASE("an implementation without any fit is the roofline in a wide band", "[scaling]") {
     const Attention op{.heads = 32,
                        .kv_heads = 32,
                        .seq_q = 4096,

@@ -5,7 +5,7 @@
 
 namespace ridge::model {
 
-/// 10 multiprocessors of 1000 FLOP and 10 exp2 per ns, 1 GHz, 1 TB/s.
+/// 10 multiprocessors with 1000 FLOP and 10 exp2 per ns each, 1 GHz, 1 TB/s.
 inline Machine toy() {
     Machine gpu;
     gpu.name = "toy";

@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
 """Drives chart pages in headless Chromium with real mouse, wheel, touch and keyboard events.
-
 Usage: drive_page.py RIDGE_PLOT_SAMPLES [FOLDER]
-
-The program RIDGE_PLOT_SAMPLES writes the sample pages; each is opened at 500, 800 and 1600 pixels, in
-light and dark, hovered, zoomed, moved, switched by its legend and sorted. With FOLDER the screenshots
-stay there. Prints "skipped: ..." where there is no browser; exits with 1 and the list of what failed.
+The program RIDGE_PLOT_SAMPLES writes the sample pages. Each is opened at 500, 800 and 1600 pixels, in light
+and dark, then hovered, zoomed, moved, switched by its legend and sorted. With FOLDER, the screenshots are
+kept there. Prints "skipped: ..." if there is no browser; exits with 1 and the list of failures otherwise.
 """
 
 import json
@@ -23,13 +21,13 @@ CENTRE = "((n) => { const b = n.getBoundingClientRect(); return [b.left + b.widt
 
 
 def place_of(browser, selector):
-    """The middle of the first such element, scrolled into view."""
+    """Scrolls the first matching element into view and returns its middle."""
     return browser.run(f"((n) => {{ n.scrollIntoView({{block: 'center'}}); return {CENTRE}(n); }})"
                        f"(document.querySelector({json.dumps(selector)}))")
 
 
 def overflow(browser):
-    """Elements with text that leave the window, and words broken by the table."""
+    """Returns the elements whose text leaves the window, and the words that a table breaks."""
     return browser.run("""(() => {
         const out = [];
         if (document.documentElement.scrollWidth > innerWidth) out.push('page ' + document.documentElement.scrollWidth);
@@ -61,7 +59,7 @@ def small_text(browser):
 
 
 def covered_by_tip(browser):
-    """Marks other than the two lit ones under the tooltip."""
+    """Counts the marks under the tooltip, except the two that are lit."""
     return browser.run("""(() => {
         const tip = document.querySelector('.tip:not([hidden])').getBoundingClientRect();
         return [...document.querySelectorAll('figure:first-of-type .point:not(.lit) .marker')].filter((n) => {
@@ -85,7 +83,7 @@ def check_page(browser, name):
 
 
 def check_hover(browser, name):
-    """Every tenth point, by the real pointer: the tooltip names it and covers no neighbour."""
+    """Points at every tenth point with the real pointer: the tooltip names it and covers no neighbour."""
     browser.run("document.querySelector('figure').scrollIntoView()")
     points = browser.run(f"""[...document.querySelectorAll('figure:first-of-type .point .marker')]
         .filter((_, i) => i % 10 === 0).slice(0, 12).map({CENTRE})""")
@@ -161,7 +159,7 @@ def check_toggle(browser, name):
 
 
 def check_sort(browser, name):
-    """By each heading, up and down; numbers by their size."""
+    """Sorts by each heading, up and down; numbers must sort by size."""
     count = browser.run("document.querySelectorAll('.table:first-of-type th button').length")
     check(count >= 4, f"{name}: {count} headings")
     column = """((c) => [...document.querySelector('table').tBodies[0].rows].map((r) => r.cells[c])
@@ -179,7 +177,7 @@ def check_sort(browser, name):
 
 
 def check_paging(browser, name):
-    """A long table shows its first rows, then all; returns whether there is one."""
+    """Checks that a long table shows its first rows, then all. Returns whether there is such a table."""
     if not browser.run("[...document.querySelectorAll('.more')].some((bar) => !bar.hidden)"):
         return False
     bar = "[...document.querySelectorAll('.more')].find((bar) => !bar.hidden || bar.dataset.met)"

@@ -1,4 +1,4 @@
-// Writes the sample charts to a folder, for looking at them:  ridge_plot_samples FOLDER
+// Writes the sample charts to a folder, to look at them:  ridge_plot_samples FOLDER
 #include <exception>
 #include <iostream>
 #include <string>

@@ -1,5 +1,5 @@
-// Charts of realistic size for the tests and for looking at: made up, but of the shape that the
-// command line produces.
+// Charts of realistic size for the tests, and to look at. The data are invented, but the charts
+// have the shape of those that the command line produces.
 #pragma once
 
 #include <vector>
@@ -10,10 +10,10 @@
 
 namespace ridge::plot::samples {
 
-/// Three memory and three compute roofs, twelve operations, some of them close together.
+/// Three memory roofs, three compute roofs and twelve operations, some of them close together.
 [[nodiscard]] Roofline predictions();
 
-/// The same machine with measured and datasheet roofs; every operation predicted and measured.
+/// The same machine with measured and datasheet roofs. Every operation is predicted and measured.
 [[nodiscard]] Roofline comparison();
 
 /// A sawtooth over 450 sizes in four alignment classes, with a peak.
@@ -25,13 +25,13 @@ namespace ridge::plot::samples {
 /// 150 operations of two classes at two levels, predicted and measured.
 [[nodiscard]] Roofline crowd();
 
-/// Names along the x axis, a dot with its band for each.
+/// Names along the x axis, each with a dot and its band.
 [[nodiscard]] Sweep named(int count);
 
-/// Names that would break a careless writer.
+/// Names that would break a careless renderer.
 [[nodiscard]] Roofline hostile();
 
-/// The charts of all of these, and of nothing.
+/// The charts of all samples, and three charts without data.
 [[nodiscard]] std::vector<Chart> all_charts();
 
 }  // namespace ridge::plot::samples

@@ -12,7 +12,7 @@
 
 using namespace ridge::plot;
 
-TEST_CASE("ridge points stand where the roofs meet", "[roofline]") {
+TEST_CASE("ridge points are where the roofs meet", "[roofline]") {
     const Chart chart = roofline_chart(samples::predictions());
     REQUIRE(chart.annotations.size() == 5);
     CHECK(chart.annotations[0].x == Approx(989.4 / 3.35));
@@ -56,7 +56,7 @@ TEST_CASE("predicted and measured points of a name are joined and share a label"
     }
 }
 
-TEST_CASE("what cannot be drawn is left out and said", "[roofline]") {
+TEST_CASE("points that cannot be drawn are left out, and a note says so", "[roofline]") {
     Roofline roofline = samples::comparison();
     roofline.points[1].y = std::numeric_limits<double>::quiet_NaN();
     roofline.points[3].x = 0.0;
@@ -86,7 +86,7 @@ TEST_CASE("every point lies within the automatic axes", "[roofline][property]") 
     }
 }
 
-TEST_CASE("a sweep keeps its classes apart in colour, marker and dashes", "[sweep]") {
+TEST_CASE("the classes of a sweep differ in colour, marker and dashes", "[sweep]") {
     const Chart chart = sweep_chart(samples::sawtooth());
     CHECK(chart.marks.size() == 450);
     REQUIRE(chart.legend.size() == 4);
@@ -112,7 +112,7 @@ TEST_CASE("steps turn at right angles", "[sweep]") {
     CHECK(chart.curves[0].vertices[1].y == 1);
 }
 
-TEST_CASE("lines join only the points of a run, never two of one x", "[sweep]") {
+TEST_CASE("lines join only points of the same run, never two with the same x", "[sweep]") {
     Sweep sweep = {.x = {.title = "n"}, .y = {.title = "t"}};
     sweep.series = {{.name = "s",
                      .points = {{.x = 1, .y = 1, .run = 0},
@@ -127,7 +127,7 @@ TEST_CASE("lines join only the points of a run, never two of one x", "[sweep]") 
     CHECK(chart.marks.size() == 5);
 }
 
-TEST_CASE("predicted line and measured points of a class share a legend entry", "[sweep]") {
+TEST_CASE("the predicted line and the measured points of a class share a legend entry", "[sweep]") {
     Sweep sweep = {.x = {.title = "n"}, .y = {.title = "t"}};
     sweep.series = {{.name = "wgmma",
                      .points = {{.x = 1, .y = 1}, {.x = 2, .y = 3}},
@@ -160,7 +160,7 @@ TEST_CASE("scatter charts hold lines at the tolerances, as errors of validate ha
     CHECK_THROWS_AS(scatter_chart(bad), ridge::InputError);
 }
 
-TEST_CASE("few points of a scatter carry their bands", "[scatter]") {
+TEST_CASE("a scatter of few points shows their bands", "[scatter]") {
     Scatter scatter;
     scatter.groups = {{.name = "g", .points = {{.x = 1, .y = 1.0, .low = 0.9, .high = 1.2}}}};
     CHECK(scatter_chart(scatter).marks[0].high == 1.2);
@@ -168,7 +168,7 @@ TEST_CASE("few points of a scatter carry their bands", "[scatter]") {
     CHECK_FALSE(scatter_chart(scatter).marks[0].high.has_value());
 }
 
-TEST_CASE("colour is the resource and dashes the source of a roof", "[roofline]") {
+TEST_CASE("the colour of a roof shows its resource, the dashes its source", "[roofline]") {
     const Chart chart = roofline_chart(samples::comparison());
     std::size_t roofs = 0;
     for (const Curve& curve : chart.curves) {
@@ -197,7 +197,7 @@ TEST_CASE("types that share a roof share its line and its label", "[roofline]") 
     CHECK(shared != chart.curves.end());
 }
 
-TEST_CASE("many operations are numbered by time and explained in one key", "[roofline]") {
+TEST_CASE("many operations are numbered by time and listed in one key", "[roofline]") {
     const Chart chart = roofline_chart(samples::crowd());
     REQUIRE(chart.key.rows.size() == 150);
     CHECK(chart.key.columns == std::vector<std::string>{"operation", "time", "bound"});

@@ -33,7 +33,7 @@ TEST_CASE("a missing converter is named with its remedy", "[export]") {
     }
 }
 
-TEST_CASE("PNG and PDF come out of the converter", "[export]") {
+TEST_CASE("the converter makes PNG and PDF", "[export]") {
     const std::string svg = render_svg(roofline_chart(samples::comparison()));
     try {
         const std::string png = rasterise(svg, Format::png, {.width = 400});
@@ -47,7 +47,7 @@ TEST_CASE("PNG and PDF come out of the converter", "[export]") {
     }
 }
 
-TEST_CASE("files are written whole or the error says why", "[export]") {
+TEST_CASE("files are written completely or the error says why", "[export]") {
     const Chart chart = roofline_chart(samples::predictions());
     const auto path = std::filesystem::temp_directory_path() / "ridge_plot_test.svg";
     write_chart(path.string(), chart);
@@ -56,7 +56,7 @@ TEST_CASE("files are written whole or the error says why", "[export]") {
     CHECK(written == render_svg(chart));
     CHECK_FALSE(std::filesystem::exists(path.string() + ".part"));
 
-    // Where the new chart cannot be written, the old one stays.
+    // If the new chart cannot be written, the old one is kept.
     std::filesystem::create_directory(path.string() + ".part");
     std::filesystem::create_directory(path.string() + ".part/full");
     CHECK_THROWS_AS(write_chart(path.string(), roofline_chart(samples::comparison())),
@@ -68,7 +68,7 @@ TEST_CASE("files are written whole or the error says why", "[export]") {
     CHECK_THROWS_AS(write_chart("/no/such/folder/a.svg", chart), ridge::InputError);
 }
 
-TEST_CASE("where nothing can be written is known before, and asking makes nothing", "[export]") {
+TEST_CASE("an unwritable place is known in advance, and asking creates nothing", "[export]") {
     namespace fs = std::filesystem;
     const fs::path folder = fs::temp_directory_path() / "ridge_plot_place";
     fs::remove_all(folder);
@@ -90,13 +90,13 @@ TEST_CASE("where nothing can be written is known before, and asking makes nothin
     fs::remove_all(folder);
 }
 
-TEST_CASE("processes get their input and give their output", "[process]") {
+TEST_CASE("processes get their input and return their output", "[process]") {
     const std::string large(3'000'000, 'x');
     const ProcessResult echoed = run_process({"cat"}, large);
     CHECK(echoed.started);
     CHECK(echoed.exit_code == 0);
     CHECK(echoed.output == large);
-    // Leaves without reading: neither SIGPIPE nor a deadlock.
+    // A process that ends without reading causes neither SIGPIPE nor a deadlock.
     const ProcessResult deaf = run_process({"sh", "-c", "echo oops >&2; exit 3"}, large);
     CHECK(deaf.exit_code == 3);
     CHECK(deaf.errors == "oops\n");

@@ -9,13 +9,13 @@ TEST_CASE("rotated boxes overlap where they do", "[geometry]") {
     const Box flat = {.center = {0, 0}, .half_width = 10, .half_height = 2};
     CHECK(overlap(flat, {.center = {15, 0}, .half_width = 6, .half_height = 2}));
     CHECK_FALSE(overlap(flat, {.center = {17, 0}, .half_width = 6, .half_height = 2}));
-    // The bounding rectangles meet, the boxes do not.
+    // The bounding rectangles overlap, but the boxes do not.
     const Box slanted = {.center = {12, -8}, .half_width = 10, .half_height = 1, .angle = 45};
     CHECK_FALSE(overlap(flat, slanted));
     CHECK(overlap(flat, {.center = {8, -2}, .half_width = 10, .half_height = 1, .angle = 45}));
 }
 
-TEST_CASE("segments against boxes and each other", "[geometry]") {
+TEST_CASE("segments cross boxes and each other", "[geometry]") {
     const Box box = {.center = {0, 0}, .half_width = 10, .half_height = 2};
     CHECK(overlap(box, Segment{.from = {-20, -20}, .to = {20, 20}}));
     CHECK_FALSE(overlap(box, Segment{.from = {-20, 3}, .to = {20, 3}}));

@@ -17,7 +17,7 @@ using namespace ridge::plot;
 
 namespace {
 
-/// Points spread over a box, to check overlaps without the code under test.
+/// Points spread over a box, for checking overlaps without the code under test.
 std::vector<Vec2> sampled(const Box& box) {
     const double radians = box.angle * std::numbers::pi / 180.0;
     const Vec2 along = {std::cos(radians), std::sin(radians)};
@@ -47,7 +47,7 @@ bool share_a_point(const Box& a, const Box& b) {
            std::any_of(others.begin(), others.end(), [&](Vec2 p) { return holds(a, p); });
 }
 
-/// Points every two pixels along the lines that were drawn.
+/// Points every two pixels along the lines that are drawn.
 std::vector<Vec2> drawn_points(const Layout& layout) {
     std::vector<Vec2> out;
     const auto add = [&out](Vec2 from, Vec2 to) {
@@ -68,7 +68,7 @@ std::vector<Vec2> drawn_points(const Layout& layout) {
     return out;
 }
 
-/// No label may cover another, a line, a point or the frame.
+/// Checks that no label covers another label, a line or a point, or leaves the frame.
 void check_labels(const Layout& layout) {
     const std::vector<Vec2> drawn = drawn_points(layout);
     int covered = 0;
@@ -87,7 +87,7 @@ void check_labels(const Layout& layout) {
     CHECK(outside == 0);
 }
 
-/// Every name is written beside its point or stands in the key.
+/// Checks that every name is written beside its point or is in the key.
 void check_names(const Chart& chart, const Layout& layout) {
     for (std::size_t i = 0; i < chart.marks.size(); ++i) {
         if (!chart.marks[i].labelled) continue;
@@ -119,7 +119,7 @@ Roofline random_roofline(unsigned seed, int points) {
 
 }  // namespace
 
-TEST_CASE("the sample charts' labels cover nothing", "[layout]") {
+TEST_CASE("labels of the sample charts cover nothing", "[layout]") {
     for (const Chart& chart :
          {roofline_chart(samples::predictions()), roofline_chart(samples::comparison()),
           sweep_chart(samples::sawtooth()), scatter_chart(samples::accuracy()),
@@ -184,7 +184,7 @@ TEST_CASE("extreme values keep every coordinate on the page", "[layout]") {
     }
 }
 
-TEST_CASE("tick labels do not run into each other", "[layout]") {
+TEST_CASE("tick labels do not overlap", "[layout]") {
     for (const double high : {20.0, 260.0, 3.4e3, 4.4e4, 5.7e5, 7.4e6, 9.7e7}) {
         Roofline roofline = samples::predictions();
         roofline.x.low = 0.001;
@@ -200,7 +200,7 @@ TEST_CASE("tick labels do not run into each other", "[layout]") {
     }
 }
 
-TEST_CASE("names along an axis are whole, turned where they do not fit", "[layout]") {
+TEST_CASE("names along an axis are complete, and turned if they do not fit", "[layout]") {
     for (const int count : {1, 3, 5, 12, 40}) {
         const Layout layout = lay_out(sweep_chart(samples::named(count)));
         INFO(count);

@@ -1,4 +1,4 @@
-// Timelines and pages of reports: what is placed where, and that a page holds all of it.
+// Timelines and report pages: where things are placed, and that a page holds everything.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -41,7 +41,7 @@ std::size_t count_of(std::string_view part, std::string_view in) {
     return count;
 }
 
-/// Of each table of a page the cells of each row, headings first.
+/// For each table of a page, the number of cells in each row, headings first.
 std::vector<std::vector<std::size_t>> row_widths(const std::string& page) {
     std::vector<std::vector<std::size_t>> tables;
     for (std::size_t at = page.find("<tr"); at != page.npos; at = page.find("<tr", at + 1)) {
@@ -60,7 +60,7 @@ nlohmann::json data_of(const std::string& page) {
 
 }  // namespace
 
-TEST_CASE("a timeline's first lane stands on top, its bars in order of time", "[timeline]") {
+TEST_CASE("the first lane of a timeline is at the top, and bars are sorted by time", "[timeline]") {
     const Chart chart = timeline_chart(two_lanes());
     REQUIRE(chart.spans.size() == 3);
     CHECK(chart.spans[0].from == 0.0);
@@ -73,7 +73,7 @@ TEST_CASE("a timeline's first lane stands on top, its bars in order of time", "[
     CHECK(chart.samples[0].name == "products");
 }
 
-TEST_CASE("bars that touch share a box of the picture, others do not", "[timeline]") {
+TEST_CASE("bars that touch are drawn as one box, others are not", "[timeline]") {
     const Chart chart = timeline_chart(two_lanes());
     const std::vector<PlacedSpan> placed =
         place_spans(chart, {.left = 0.0, .top = 0.0, .right = 300.0, .bottom = 100.0});
@@ -98,7 +98,7 @@ TEST_CASE("bars that cannot be drawn are errors", "[timeline]") {
     CHECK(timeline_chart(timeline).x_range.high > 0.0);
 }
 
-TEST_CASE("a page of several charts has the data of each, points or none", "[report]") {
+TEST_CASE("a page of several charts has the data of each chart", "[report]") {
     const std::vector<Chart> charts{timeline_chart(two_lanes()),
                                     roofline_chart(samples::predictions()),
                                     timeline_chart(two_lanes())};
@@ -110,10 +110,8 @@ TEST_CASE("a page of several charts has the data of each, points or none", "[rep
     CHECK_FALSE(data["charts"][1].contains("spans"));
 }
 
-TEST_CASE(
-    "each chart has a table of its own but where the axes are the same, its rows as wide as its "
-    "headings",
-    "[report]") {
+TEST_CASE("charts with the same axes share a table, whose rows are as wide as its headings",
+          "[report]") {
     Roofline many = samples::predictions();
     for (int i = 0; i < 20; ++i) {
         many.points.front().terms.push_back(
@@ -134,7 +132,7 @@ TEST_CASE(
     CHECK(render_html(charts).find("term 19: 19</td>") != std::string::npos);
 }
 
-TEST_CASE("a report leaves out columns without a word", "[report]") {
+TEST_CASE("a report leaves out empty columns", "[report]") {
     Report report{.title = "A step"};
     ReportTable table{
         .caption = "Savings", .note = {}, .columns = {"what", "then", "saves"}, .rows = {}};
@@ -150,7 +148,7 @@ TEST_CASE("a report leaves out columns without a word", "[report]") {
     CHECK(row_widths(render_report(report)) == std::vector<std::vector<std::size_t>>{{2}});
 }
 
-TEST_CASE("a report holds figures, tables and charts; rows find their marks", "[report]") {
+TEST_CASE("a report holds figures, tables and charts, and rows find their marks", "[report]") {
     const Chart chart = roofline_chart(samples::comparison());
     Report report{.title = "A <step>",
                   .subtitle = "of training",
@@ -176,7 +174,7 @@ TEST_CASE("a report holds figures, tables and charts; rows find their marks", "[
         CHECK(page.find(part) != std::string::npos);
     }
     CHECK(page.find("<mm>") == std::string::npos);
-    // The measured mark of the name, counted over the marks of all charts.
+    // The index of the measured mark of this name, over the marks of all charts.
     std::size_t item = chart.marks.size();
     for (std::size_t i = 0; i < chart.marks.size(); ++i) {
         if (chart.marks[i].name == chart.marks.front().name &&

@@ -59,7 +59,7 @@ TEST_CASE("a chart refers to nothing outside itself and has a title", "[svg]") {
     }
 }
 
-TEST_CASE("names are text whatever they hold", "[svg]") {
+TEST_CASE("names are text, whatever they contain", "[svg]") {
     const auto elements = markup::elements_of(render_svg(roofline_chart(samples::hostile())));
     CHECK(markup::has_text(elements, "<script>alert(1)</script>"));
     CHECK(markup::has_text(elements, "a & b \"quoted\" 'single'"));
@@ -67,7 +67,7 @@ TEST_CASE("names are text whatever they hold", "[svg]") {
     for (const markup::Element& element : elements) CHECK(element.name != "script");
 }
 
-TEST_CASE("a name too long for a label is numbered and whole in the key", "[svg]") {
+TEST_CASE("a name too long for a label is numbered, and complete in the key", "[svg]") {
     const std::string svg = render_svg(roofline_chart(samples::hostile()));
     CHECK(svg.find(std::string(300, 'W')) != std::string::npos);
     CHECK(svg.find("…") == std::string::npos);
@@ -81,7 +81,7 @@ TEST_CASE("several charts share one page", "[svg]") {
     };
     CHECK(width(few) == "960");
     CHECK(width(many) == "1920");
-    // Many charts make a page that is about as wide as it is high.
+    // A page of many charts is about as wide as it is high.
     const auto poster =
         markup::elements_of(render_svg(std::vector<Chart>(30, few.front()))).at(0).attributes;
     const double shape = std::stod(poster.at("height")) / std::stod(poster.at("width"));
@@ -90,7 +90,7 @@ TEST_CASE("several charts share one page", "[svg]") {
     CHECK(markup::count_class(markup::elements_of(render_svg(many)), "point") == 60);
 }
 
-TEST_CASE("coordinates have at most two decimals and output repeats", "[svg]") {
+TEST_CASE("coordinates have at most two decimals, and the output is repeatable", "[svg]") {
     const Chart chart = roofline_chart(samples::comparison());
     const std::string svg = render_svg(chart);
     CHECK(svg == render_svg(chart));
@@ -104,7 +104,7 @@ TEST_CASE("coordinates have at most two decimals and output repeats", "[svg]") {
             decimals = digit && after_point ? decimals + 1 : 0;
             after_point = c == '.' || (digit && after_point);
             CHECK(decimals <= 2);
-            CHECK(c != 'n');  // nan or inf
+            CHECK(c != 'n');  // as in nan or inf
         }
     }
 }
@@ -126,7 +126,7 @@ TEST_CASE("the page's data are JSON that matches the chart", "[html]") {
     CHECK(html.find("Content-Security-Policy") != std::string::npos);
 }
 
-TEST_CASE("items name their coordinates first", "[html]") {
+TEST_CASE("items list their coordinates first", "[html]") {
     const auto items = items_of(roofline_chart(samples::comparison()));
     CHECK(items[1].kind == "measured");
     CHECK(items[1].terms[0].name == "Arithmetic intensity");

@@ -17,8 +17,8 @@ using namespace ridge::plot;
 
 namespace {
 
-/// Compares with a file; RIDGE_UPDATE_GOLDEN=1 in the environment rewrites it, to be reviewed as a
-/// diff.
+/// Compares with a file. RIDGE_UPDATE_GOLDEN=1 in the environment rewrites the file; the change is
+/// then reviewed as a diff.
 void check_golden(const std::string& name, const std::string& text) {
     const std::string path = std::string(RIDGE_GOLDEN_FOLDER) + "/" + name;
     if (std::getenv("RIDGE_UPDATE_GOLDEN") != nullptr) {  // NOLINT(concurrency-mt-unsafe)
@@ -50,7 +50,7 @@ TEST_CASE("charts in 80 columns are as recorded", "[terminal][golden]") {
                                                        {.charset = Charset::ascii}));
 }
 
-TEST_CASE("no line is wider than asked for", "[terminal][property]") {
+TEST_CASE("no line is wider than requested", "[terminal][property]") {
     for (const Chart& chart : samples::all_charts()) {
         for (const int columns : {40, 61, 80, 100, 200}) {
             for (const int rows : {6, 22, 50}) {
@@ -60,7 +60,7 @@ TEST_CASE("no line is wider than asked for", "[terminal][property]") {
     }
 }
 
-TEST_CASE("without Unicode there is only ASCII", "[terminal]") {
+TEST_CASE("without Unicode the output is ASCII only", "[terminal]") {
     for (const Chart& chart : samples::all_charts()) {
         for (const char c : render_terminal(chart, {.charset = Charset::ascii})) {
             CHECK((c == '\n' || (c >= ' ' && c <= '~')));

@@ -5,7 +5,8 @@
 
 using namespace ridge::plot;
 
-TEST_CASE("invalid UTF-8 becomes replacement characters, control characters spaces", "[text]") {
+TEST_CASE("invalid UTF-8 becomes replacement characters, and control characters become spaces",
+          "[text]") {
     CHECK(clean_text("größe ✓ 🚀") == "größe ✓ 🚀");
     CHECK(clean_text("a\xff"
                      "b") == "a�b");
@@ -23,7 +24,7 @@ TEST_CASE("markup and script strings are escaped", "[text]") {
 }
 
 TEST_CASE("widths follow the metrics of Helvetica", "[text]") {
-    // H 722, e 556, l 222, l 222, o 556 thousandths of 10 px, 13 % reserve for wider fonts.
+    // H 722, e 556, l 222, l 222, o 556 thousandths of 10 px, plus 13 % for wider fonts.
     CHECK(text_width("Hello", 10.0) == Approx(22.78 * 1.13));
     CHECK(text_width("", 10.0) == 0.0);
     CHECK(text_width("iii", 12.0) < text_width("WWW", 12.0));
@@ -43,7 +44,7 @@ TEST_CASE("truncated text fits and ends in an ellipsis", "[text]") {
     CHECK(text_columns("矩阵") == 4);
 }
 
-TEST_CASE("numbers read well over the whole range", "[text]") {
+TEST_CASE("numbers are readable over the whole range", "[text]") {
     CHECK(number_text(0.0) == "0");
     CHECK(number_text(295.3) == "295.3");
     CHECK(number_text(1365.33) == "1365");
@@ -59,7 +60,7 @@ TEST_CASE("numbers read well over the whole range", "[text]") {
     CHECK(to_ascii("1.5×10⁷ µs, 4096³…") == "1.5x10^7 us, 4096^3~");
 }
 
-TEST_CASE("names with numbers sort by them", "[text]") {
+TEST_CASE("names with numbers are sorted by these numbers", "[text]") {
     const NaturalOrder before;
     CHECK(before("n = 512", "n = 1024"));
     CHECK_FALSE(before("n = 1024", "n = 512"));

@@ -30,7 +30,7 @@ TEST_CASE("linear ticks step by 1, 2 or 5", "[ticks]") {
           std::vector<std::string>{"-5", "0", "5"});
 }
 
-TEST_CASE("logarithmic ticks are 1-2-5 where they fit, else decades", "[ticks]") {
+TEST_CASE("logarithmic ticks are 1-2-5 if they fit, else decades", "[ticks]") {
     CHECK(texts({.low = 1, .high = 100}, Scale::log, 8) ==
           std::vector<std::string>{"1", "2", "5", "10", "20", "50", "100"});
     CHECK(texts({.low = 1, .high = 100}, Scale::log, 4) ==
@@ -76,7 +76,7 @@ TEST_CASE("ranges round outwards", "[ticks]") {
     CHECK(zero.low < zero.high);
 }
 
-TEST_CASE("axes reject limits that make no sense", "[ticks]") {
+TEST_CASE("axes reject invalid limits", "[ticks]") {
     const Range automatic = {.low = 1, .high = 10};
     CHECK_THROWS_AS(resolved({.title = "x", .scale = Scale::log, .low = 0.0}, automatic),
                     ridge::InputError);
@@ -89,7 +89,7 @@ TEST_CASE("axes reject limits that make no sense", "[ticks]") {
     CHECK_FALSE(drawable(1e200, Scale::linear));
 }
 
-TEST_CASE("an axis whose values double is marked at these values", "[ticks]") {
+TEST_CASE("an axis whose values double has its ticks at these values", "[ticks]") {
     CHECK(doubling_of({1024, 4096, 131072, 2048}) == std::optional(1024.0));
     CHECK(doubling_of({3, 6, 96}) == std::optional(3.0));
     CHECK_FALSE(doubling_of({1, 10, 100}).has_value());
@@ -111,6 +111,6 @@ TEST_CASE("an axis whose values double is marked at these values", "[ticks]") {
     CHECK(labels(20).back() == "4Mi");
     CHECK(labels(4) == std::vector<std::string>{"1024", "16384", "262144", "4Mi"});
     CHECK(axis_ticks(axis, range, 4).size() == 13);
-    // Zoomed in between two of them the axis steps evenly.
+    // When zoomed in between two of these values, the axis has evenly spaced ticks.
     CHECK(axis_ticks(axis, {.low = 1100, .high = 1900}, 5).size() > 2);
 }

@@ -1,7 +1,7 @@
-// Activity files of a test, written as the library in a program writes them.
+// Activity files for tests, written as the library in a program writes them.
 //
 //   const ActivityFolder folder;
-//   write_process(folder.file("a"), {.pid = 12});   // one kernel twice, once in a range, and a copy
+//   write_process(folder.file("a"), {.pid = 12});   // a kernel twice, once in a range, and a copy
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace ridge::test {
 
-/// A folder of one test's files.
+/// A folder for the files of one test.
 class ActivityFolder {
   public:
     ActivityFolder() {
@@ -37,7 +37,7 @@ class ActivityFolder {
 
 inline constexpr std::uint64_t second = 1'000'000'000;
 
-/// What a process writes that launches one kernel twice, once in a range, and copies the result back.
+/// A process that launches one kernel twice, once within a range, and copies the result back.
 struct Process {
     std::uint32_t pid = 10;
     std::int32_t rank = -1;

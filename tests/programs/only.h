@@ -1,6 +1,6 @@
-// The operation of an operator that is one step.
+// The operation of an operator that is a single step.
 //
-//   const auto op = only<Matmul>(understood("aten::mm", ...));   // fails the test where it is another
+//   const auto op = only<Matmul>(understood("aten::mm", ...));   // fails the test if it is another
 #pragma once
 
 #include <variant>

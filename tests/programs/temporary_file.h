@@ -1,4 +1,4 @@
-// A file for the length of a test.
+// A file that exists while the object lives.
 #pragma once
 
 #include <unistd.h>

@@ -1,4 +1,5 @@
-// Activity files of `ridge profile`: written here as the library in a program writes them, and read back.
+// Activity files of `ridge profile`, written here as the library in a program writes them, and read
+// back.
 #include <array>
 #include <cmath>
 #include <filesystem>
@@ -29,7 +30,7 @@ std::string range_of(const Trace& trace, const Kernel& kernel) {
 
 }  // namespace
 
-TEST_CASE("An activity file becomes a trace: kernels, copies, launches, ranges, the GPU") {
+TEST_CASE("An activity file becomes a trace of kernels, copies, launches, ranges and the GPU") {
     const ActivityFolder folder;
     const std::string file = folder.file("a.ridge");
     write_process(file, {});
@@ -59,7 +60,7 @@ TEST_CASE("An activity file becomes a trace: kernels, copies, launches, ranges, 
     CHECK(timeline_of(trace).kernel_ns == 150);
 }
 
-TEST_CASE("Ranks of a run are one trace, their GPUs told apart by UUID") {
+TEST_CASE("The ranks of a run form one trace, with GPUs identified by UUID") {
     const ActivityFolder folder;
     write_process(folder.file("a"), {.pid = 10, .rank = 0, .uuid = 1});
     write_process(folder.file("b"), {.pid = 11, .rank = 1, .uuid = 2, .begin = second + 20});
@@ -95,7 +96,7 @@ TEST_CASE("Counters of a second run go to every launch of the same kernel, grid 
         writer.write(ProcessActivity{
             .mode = static_cast<std::uint32_t>(RecordingMode::counters), .pid = 20, .run = 7});
         const std::uint32_t name = writer.text("void add<4>(float*)");
-        // Registers and shared memory are not known at a launch.
+        // At a launch, registers and shared memory are not known.
         const ShapeActivity same{.name = name,
                                  .grid_x = 132,
                                  .grid_y = 2,
@@ -137,13 +138,13 @@ TEST_CASE("Counters of a second run go to every launch of the same kernel, grid 
     CHECK(counted.flop() < 0.0);
     CHECK(trace.kernels[1].dram_bytes == 2500);
     for (const KernelCounters& each : trace.counters) CHECK(std::isfinite(each.dram_bytes()));
-    // Ranges of the run that counts are not those of the run that is timed.
+    // Ranges come from the timed run, not from the run that counts.
     CHECK(trace.operators.size() == 1);
     REQUIRE(trace.notes.size() == 1);
     CHECK(trace.notes[0] == "process 20: no counters: of the rest");
 }
 
-TEST_CASE("A part of a trace by the name of a range") {
+TEST_CASE("A trace can be cut down to a named range") {
     const ActivityFolder folder;
     write_process(folder.file("a"), {});
     Trace trace = read_trace(folder.file("a"));
@@ -154,7 +155,7 @@ TEST_CASE("A part of a trace by the name of a range") {
     CHECK(trace.kernels[0].duration_ns == 50);
 }
 
-TEST_CASE("A range holds what other threads of its process launch meanwhile") {
+TEST_CASE("A range includes what other threads of its process launch meanwhile") {
     const ActivityFolder folder;
     for (const std::uint32_t pid : {10U, 20U}) {
         ActivityWriter writer;
@@ -182,7 +183,7 @@ TEST_CASE("A range holds what other threads of its process launch meanwhile") {
     CHECK(starts == std::vector<std::int64_t>{100, 599, 1200, 2499});
 }
 
-TEST_CASE("A process that was killed leaves its open ranges and what it had written") {
+TEST_CASE("A killed process leaves its open ranges and what it has written") {
     const ActivityFolder folder;
     const std::string file = folder.file("a");
     {
@@ -235,7 +236,7 @@ TEST_CASE("Ranges of PyTorch's emit_nvtx are operators with their shapes") {
     CHECK(range_of(trace, trace.kernels[0]) == "step");
 }
 
-TEST_CASE("A kernel known by its counters takes its bytes or its arithmetic, whichever is longer") {
+TEST_CASE("A kernel known only by counters takes the longer time of its bytes and its arithmetic") {
     const ActivityFolder folder;
     const auto report_with = [&folder](double bytes, double vector_flop, double tensor_flop) {
         write_process(folder.file("times"), {});
@@ -274,7 +275,7 @@ TEST_CASE("A kernel known by its counters takes its bytes or its arithmetic, whi
     CHECK(streaming.basis == Basis::counters);
     CHECK(streaming.kernels == 2);
     CHECK(streaming.bound == "memory");
-    // 2 launches of 1 GB at 4.8 TB/s at best.
+    // 2 launches of 1 GB, at 4.8 TB/s at best.
     CHECK(streaming.predicted->in(units::us) > 2 * 208.0);
     CHECK(streaming.predicted->in(units::us) < 2 * 300.0);
     const OperatorRow vector = report_with(1e6, 67e9, 1.0);

@@ -1,5 +1,5 @@
-// The format of activity files: cut off, hostile or newer files, files that are there already, and the options of a
-// recording as text.
+// The format of activity files: files that are cut, hostile, newer or already there, and the
+// options of a recording as text.
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -16,7 +16,7 @@ using namespace ridge;
 using namespace ridge::programs;
 using namespace ridge::test;
 
-TEST_CASE("Cut off anywhere, a file gives what stands before, and says where it ends") {
+TEST_CASE("A file that is cut anywhere gives what precedes the cut and says where it ends") {
     const ActivityFolder folder;
     write_process(folder.file("whole"), {});
     const std::string whole = bytes_of(folder.file("whole"));
@@ -32,7 +32,7 @@ TEST_CASE("Cut off anywhere, a file gives what stands before, and says where it 
         REQUIRE(trace.kernels.size() >= kernels);
         REQUIRE(trace.kernels.size() <= kernels + 1);
         kernels = trace.kernels.size();
-        // Between two records the file is whole; it only lacks its end.
+        // A file cut between two records is undamaged; only its end is missing.
         if (trace.read.damage.empty()) {
             CHECK(trace.read.bytes == size);
         } else {
@@ -42,7 +42,7 @@ TEST_CASE("Cut off anywhere, a file gives what stands before, and says where it 
     CHECK(kernels == 3);
 }
 
-TEST_CASE("Hostile records end a file where they stand") {
+TEST_CASE("A hostile record ends the reading at its place") {
     const ActivityFolder folder;
     const auto damage_of = [&folder](const auto& write) {
         const std::string file = folder.file("hostile");
@@ -69,7 +69,7 @@ TEST_CASE("Hostile records end a file where they stand") {
     CHECK(damage_of([](ActivityWriter& writer) {
               writer.write(SampleActivity{.duration_ns = never});
           }).find("out of range") != std::string::npos);
-    // A pop too many, an end without a start and a count of nothing are no damage.
+    // An extra pop, a stop without a start and an absurd count of lost records are not damage.
     CHECK(damage_of([](ActivityWriter& writer) {
               writer.write(PopActivity{});
               writer.write(StopActivity{.time_ns = never, .id = 5});
@@ -78,7 +78,7 @@ TEST_CASE("Hostile records end a file where they stand") {
           }).empty());
 }
 
-TEST_CASE("A reader passes over records and fields that it does not know") {
+TEST_CASE("A reader skips records and fields that it does not know") {
     const ActivityFolder folder;
     write_process(folder.file("a"), {});
     std::string bytes = bytes_of(folder.file("a"));
@@ -112,7 +112,7 @@ TEST_CASE("The first record names every field of every record") {
     CHECK(bytes_of(folder.file("a")).find(schema) == activity_magic.size() + 4);
 }
 
-TEST_CASE("A file that is there already is not written over, and a folder must exist") {
+TEST_CASE("An existing file is not overwritten, and the folder must exist") {
     const ActivityFolder folder;
     write_process(folder.file("a"), {});
     ActivityWriter again;
@@ -121,7 +121,7 @@ TEST_CASE("A file that is there already is not written over, and a folder must e
     CHECK_FALSE(nowhere.open(folder.file("no/such/folder")));
 }
 
-TEST_CASE("Options travel to the library as text") {
+TEST_CASE("Options are passed to the library as text") {
     const RecordingOptions options{.prefix = "/tmp/a=b\nc",
                                    .run = 18446744073709551615U,
                                    .wait_for_start = true,

@@ -1,4 +1,4 @@
-// What PyTorch records of its collectives as operations of the model.
+// Collectives as PyTorch records them, read as operations of the model.
 #include <cstdint>
 #include <variant>
 
@@ -8,7 +8,7 @@
 using namespace ridge;
 using namespace ridge::programs;
 
-TEST_CASE("collectives by what PyTorch records of them", "[aten]") {
+TEST_CASE("collectives are read from what PyTorch records of them", "[aten]") {
     struct Case {
         const char* text;
         model::CollectiveKind kind;

@@ -1,4 +1,4 @@
-// Operators of PyTorch as operations of the model, checked by hand.
+// PyTorch's operators as operations of the model, checked by hand.
 #include <cmath>
 #include <variant>
 
@@ -31,7 +31,7 @@ Understood understood(const std::string& name, const RecordedCall& recorded,
     return *found;
 }
 
-/// `cat` of bf16 tensors, whose list has no types of its own.
+/// `cat` of bf16 tensors. The list itself records no types.
 Understood cat_of(const std::string& dims, const std::string& strides, int dimension) {
     return understood("aten::cat",
                       {R"(["TensorList","Scalar"])", dims, strides,
@@ -74,7 +74,7 @@ TEST_CASE("products by shape, type and layout", "[aten]") {
     CHECK(integers.type == DataType::int8);
 }
 
-TEST_CASE("attention in its backends", "[aten]") {
+TEST_CASE("attention by backend", "[aten]") {
     const std::string types =
         R"(["c10::BFloat16","c10::BFloat16","c10::BFloat16","","Scalar","Scalar","Scalar","Scalar","Scalar"])";
     const Understood found =
@@ -90,7 +90,7 @@ TEST_CASE("attention in its backends", "[aten]") {
     CHECK(op.head_dim == 64);
     CHECK(op.causal);
     CHECK(found.steps[0].execution.implementation == Implementation::torch_cudnn);
-    // The kernel's own operator has its tokens before its heads, and a number for the mask.
+    // In the kernel's own operator tokens come before heads, and the mask is a number.
     const auto efficient = only<Attention>(
         understood("aten::_efficient_attention_forward",
                    {R"(["float","float","float","","","","Scalar","Scalar","Scalar","Scalar"])",
@@ -101,7 +101,7 @@ TEST_CASE("attention in its backends", "[aten]") {
     CHECK(efficient.causal);
 }
 
-TEST_CASE("reductions by what they reduce", "[aten]") {
+TEST_CASE("reductions over rows, columns or everything", "[aten]") {
     const auto reduced = [](const std::string& dims, const std::string& over) {
         return only<RowWise>(understood(
             "aten::sum", {R"(["float","ScalarList","Scalar",""])", "[" + dims + ",[],[],[]]", "",
@@ -127,8 +127,7 @@ TEST_CASE("reductions by what they reduce", "[aten]") {
     CHECK(norm.cols == 768);
 }
 
-TEST_CASE("experts: grouped products, sorts, the best of rows and masks by their shapes",
-          "[aten]") {
+TEST_CASE("experts: grouped products, sorts and the best of each row by their shapes", "[aten]") {
     // As PyTorch 2.11 records a layer of OLMoE with 4096 tokens.
     const Understood up = understood(
         "aten::_grouped_mm", {R"(["c10::BFloat16","c10::BFloat16","int","",""])",
@@ -143,7 +142,7 @@ TEST_CASE("experts: grouped products, sorts, the best of rows and masks by their
     CHECK(up.basis == Basis::shapes);
     CHECK(up.family == OperatorFamily::product);
     CHECK(up.result_elements == 32768 * 4096);
-    // The gradient of the weights: the same FLOP, a result for each group.
+    // The gradient of the weights: the same FLOP, and a result for each group.
     const Understood weights =
         understood("aten::_grouped_mm", {R"(["c10::BFloat16","c10::BFloat16","int","",""])",
                                          "[[2048,11200],[11200,1024],[64],[],[]]",
@@ -152,7 +151,7 @@ TEST_CASE("experts: grouped products, sorts, the best of rows and masks by their
     CHECK(gradient.batch * gradient.m == 11200);
     CHECK(gradient.n * gradient.k == 2048 * 1024);
     CHECK(weights.result_elements == std::int64_t{64} * 2048 * 1024);
-    // No groups: by its bytes.
+    // Without groups the operator is predicted from its bytes.
     CHECK(understood("aten::_grouped_mm",
                      {bf16_pair, "[[8,4],[2,4,2]]", "[[4,1],[8,2,1]]", R"(["",""])"})
               .basis == Basis::bytes);
@@ -179,7 +178,7 @@ TEST_CASE("experts: grouped products, sorts, the best of rows and masks by their
     CHECK(best("[[4,50304],[],[],[],[]]", asked).basis == Basis::bytes);
 }
 
-TEST_CASE("masks cost what their kernels take more", "[aten]") {
+TEST_CASE("masks cost the extra time of their kernels", "[aten]") {
     const auto masked = [](const std::string& mask) {
         return understood("aten::masked_fill_",
                           {R"(["c10::BFloat16","bool","Scalar"])", "[[32768,2048]," + mask + ",[]]",
@@ -199,7 +198,7 @@ TEST_CASE("masks cost what their kernels take more", "[aten]") {
     CHECK(attended("[]").entries.empty());
 }
 
-TEST_CASE("experts: a grouped product and a sort as an H200 took them", "[aten]") {
+TEST_CASE("times of grouped products, sorts and masks are close to those of an H200", "[aten]") {
     const Machine machine = make_machine(catalogue().at("h200-sxm"));
     const auto time = [&](const std::string& name, const RecordedCall& recorded) {
         return predict(understood(name, recorded), machine).answer.time.in(units::us);
@@ -221,7 +220,7 @@ TEST_CASE("experts: a grouped product and a sort as an H200 took them", "[aten]"
           Approx(371.0).epsilon(0.1));
 }
 
-TEST_CASE("pointwise operators read what they are given", "[aten]") {
+TEST_CASE("pointwise operators read their operands", "[aten]") {
     const Understood add =
         understood("aten::add_", {bf16_pair, "[[4,8],[4,8]]", "[[8,1],[8,1]]", R"(["",""])"});
     CHECK(only<Elementwise>(add).elements == 32);
@@ -237,7 +236,7 @@ TEST_CASE("pointwise operators read what they are given", "[aten]") {
     CHECK(weighted.expression.fused().reads == 1);
     CHECK(weighted.expression.fused().vector_reads == 1);
 
-    // A comparison writes bytes, a cast the other type.
+    // A comparison writes bytes, a cast writes the other type.
     const auto compared = only<Elementwise>(
         understood("aten::gt", {R"(["float","Scalar"])", "[[64],[]]", "[[1],[]]", ""}));
     CHECK(size_of(compared.result()) == 1);
@@ -248,7 +247,7 @@ TEST_CASE("pointwise operators read what they are given", "[aten]") {
     CHECK(only<Elementwise>(cast).result() == DataType::fp32);
     CHECK(cast.family == OperatorFamily::copy);
 
-    // A view whose elements do not lie together takes the kernel of a transposing copy.
+    // A view whose elements are not contiguous takes the kernel of a transposing copy.
     const auto view = only<Transpose>(understood(
         "aten::neg", {R"(["c10::BFloat16"])", "[[2,4,16,32]]", "[[4096,64,256,1]]", ""}));
     CHECK(view.inner == 32);
@@ -269,7 +268,7 @@ TEST_CASE("copies, cat and gathers", "[aten]") {
     CHECK(views.rows == 2 * 4 * 16);
     CHECK(views.cols == 32);
     CHECK(views.inner == 32);
-    // A new token's keys behind those of a cache: its threads wait for the cache.
+    // Keys of one new token joined to those of a cache: the token's threads wait for the cache.
     const auto cache = only<Cat>(cat_of("[[[8,12,512,64],[8,12,1,64]],[]]",
                                         "[[[393216,32768,64,1],[2304,64,2304,1]],[]]", -2));
     CHECK(cache.inputs == 1);
@@ -287,7 +286,7 @@ TEST_CASE("copies, cat and gathers", "[aten]") {
                                                    "[[4096,256,64,1],[4096,64,1024,1],[]]", ""}));
     CHECK(exchanged.inner == 64);
     CHECK(exchanged.rows * exchanged.cols == 2 * 16 * 4);
-    // The source's rows are what lies together there, whatever comes first in the result.
+    // The rows are what is contiguous in the source, whatever comes first in the result.
     const auto turned =
         only<Transpose>(understood("aten::copy_", {R"(["c10::BFloat16","c10::BFloat16","Scalar"])",
                                                    "[[8,4096,320],[8,4096,320],[]]",
@@ -297,8 +296,8 @@ TEST_CASE("copies, cat and gathers", "[aten]") {
     CHECK(turned.inner == 1);
 }
 
-TEST_CASE("cat with nothing, and of images with channels last", "[aten]") {
-    // Joined with nothing, it goes element by element as well.
+TEST_CASE("cat with an empty tensor, and of images with channels last", "[aten]") {
+    // Joined with an empty tensor, it still goes element by element.
     const auto alone = only<Cat>(understood(
         "aten::cat", {R"(["TensorList","Scalar"])", "[[[0],[2,4]],[]]", "", R"(["","-2"])"},
         ElementType::fp32));
@@ -309,11 +308,12 @@ TEST_CASE("cat with nothing, and of images with channels last", "[aten]") {
         understood("aten::cat", {R"(["TensorList","Scalar"])", "[[[2,4]],[]]", "", R"(["","0"])"},
                    ElementType::fp32));
     CHECK(copied.elements == 8);
-    // Images with channels last are joined as they lie, at an index of four dimensions a vector.
+    // Images with channels last are joined in their layout, with a four-dimensional index per
+    // vector.
     const Understood images = cat_of("[[[48,224,56,56],[48,32,56,56]],[]]",
                                      "[[[702464,1,12544,224],[100352,1,1792,32]],[]]", 1);
     CHECK(only<Cat>(images).inner == 0);
-    CHECK(only<Cat>(images).rows == 48 * 56 * 56 + 48 * 56 * 8);  // of 224 columns
+    CHECK(only<Cat>(images).rows == 48 * 56 * 56 + 48 * 56 * 8);  // rows of 224 columns
     CHECK(images.entries.front().indexed_clocks == Approx(4.4 * 48 * 56 * 56 * 256 / 8));
 }
 
@@ -325,7 +325,8 @@ TEST_CASE("a cache and one token of whole vectors are joined by vectors", "[aten
     CHECK(cache.cols == 1026 * 64);
 }
 
-TEST_CASE("an index that is broadcast over matrices picks elements, over columns rows", "[aten]") {
+TEST_CASE("an index that is broadcast over matrices picks elements, over columns it picks rows",
+          "[aten]") {
     const std::string types = R"(["c10::BFloat16","Scalar","long int","Scalar"])";
     const Understood elements = understood(
         "aten::gather",
@@ -338,28 +339,28 @@ TEST_CASE("an index that is broadcast over matrices picks elements, over columns
     CHECK(rows.rows == 4096);
 }
 
-TEST_CASE("pointwise operators of views cost an index for each result", "[aten]") {
+TEST_CASE("pointwise operators on views cost an index for each result", "[aten]") {
     const std::string two = R"(["c10::Half","c10::Half","Scalar"])";
-    // Operands in two orders: one is read across its rows.
+    // Operands in two orders: one of them is read across its rows.
     const auto crossed =
         only<Transpose>(understood("aten::add", {two, "[[8,4096,320],[8,4096,320],[]]",
                                                  "[[1310720,1,4096],[1310720,320,1],[]]", ""}));
     CHECK(crossed.inner == 1);
     CHECK(crossed.rows * crossed.cols == 8 * 4096 * 320);
-    // Slices of rows: as many indices as results, not as tensors.
+    // Slices of rows: there are as many indices as results, not as elements of the tensors.
     const auto slices = only<Transpose>(
         understood("aten::mul", {R"(["c10::Half","c10::Half"])", "[[8,4096,1280],[8,4096,1280]]",
                                  "[[10485760,2560,1],[5242880,1280,1]]", ""}));
     CHECK(slices.inner == 1280);
     CHECK(slices.rows * slices.cols == 8 * 4096);
-    // Both operands are broadcast: neither is as large as the result.
+    // Both operands are broadcast, so neither is as large as the result.
     const Understood both = understood("aten::add", {two, "[[1,3,49,49],[3072,1,49,49],[]]",
                                                      "[[7203,2401,49,1],[2401,2401,49,1],[]]", ""});
     CHECK(both.result_elements == 3072 * 3 * 49 * 49);
     CHECK(both.entries.front().indexed_clocks == Approx(3072.0 * 3 * 49 * 49 * 0.71));
 }
 
-TEST_CASE("a recurrent network is its products and a kernel for the gates of each step", "[aten]") {
+TEST_CASE("a recurrent network is products and a kernel for the gates of each step", "[aten]") {
     const Understood lstm = understood(
         "aten::_cudnn_rnn",
         {R"(["c10::BFloat16","TensorList","Scalar","","c10::BFloat16","c10::BFloat16","Scalar",)"
@@ -377,7 +378,7 @@ TEST_CASE("a recurrent network is its products and a kernel for the gates of eac
     CHECK(lstm.basis == Basis::shapes);
 }
 
-TEST_CASE("rows that are added up by their places are sorted first", "[aten]") {
+TEST_CASE("rows that are added up by index are sorted first", "[aten]") {
     const Understood sums =
         understood("aten::_index_put_impl_",
                    {R"(["c10::BFloat16","","c10::BFloat16","Scalar","Scalar"])",
@@ -391,7 +392,7 @@ TEST_CASE("rows that are added up by their places are sorted first", "[aten]") {
     CHECK(put.entries.size() == 1);
 }
 
-TEST_CASE("dropout of attention draws a number for each score", "[aten]") {
+TEST_CASE("dropout in attention draws a number for each score", "[aten]") {
     const model::Machine machine = model::make_machine(model::catalogue().at("h200-sxm"));
     const auto microseconds = [&](const char* name, const char* types, const char* shapes,
                                   const char* values) {
@@ -406,14 +407,14 @@ TEST_CASE("dropout of attention draws a number for each score", "[aten]") {
     };
     const double kept = forward(R"(["","","","","True","0.","True"])");
     const double dropped = forward(R"(["","","","","True","0.10000000000000001","True"])");
-    // 128 blocks of rows and heads, 16 x 17 / 2 tiles of 128 x 128 each, 0.231 clocks a score; the
-    // longest block has 16 tiles, half of them at the end.
+    // 128 blocks of rows and heads, 16 x 17 / 2 tiles of 128 x 128 each, 0.231 clocks per score.
+    // The longest block has 16 tiles; half of them are added for the end.
     const double tile = 0.231 * 128.0 * 128.0;
     CHECK(dropped - kept == Approx(tile * (128.0 * 136.0 / 132.0 + 8.0) / 1980.0));
     CHECK(forward(R"(["","","","","True","0.1","False"])") - dropped > dropped - kept);
 }
 
-TEST_CASE("the gradient of an embedding takes its indices in turn, and sorts many", "[aten]") {
+TEST_CASE("the gradient of an embedding takes its indices one by one, and sorts many", "[aten]") {
     const model::Machine machine = model::make_machine(model::catalogue().at("h200-sxm"));
     const auto microseconds = [&](int rows, int cols, int table) {
         const std::string dims = "[[" + std::to_string(rows) + "," + std::to_string(cols) + "],[" +
@@ -426,17 +427,17 @@ TEST_CASE("the gradient of an embedding takes its indices in turn, and sorts man
         CHECK(found.kernels.size() == (rows > 3072 ? 3 : 2));
         return predict(found, machine).answer.time / units::us;
     };
-    // Medians of an H200 with a cold L2, held out of the fit.
+    // Medians measured on an H200 with a cold L2, which were held out of the fit.
     CHECK(microseconds(94, 512, 1155) == Approx(5.92).epsilon(0.25));
     CHECK(microseconds(741, 163, 107253) == Approx(40.29).epsilon(0.25));
     CHECK(microseconds(5925, 93, 31257) == Approx(86.1).epsilon(0.25));
     CHECK(microseconds(8223, 7911, 25906) == Approx(1048.0).epsilon(0.25));
-    // Columns have blocks of their own; sorting starts behind 3072 indices.
+    // Columns have blocks of their own. Above 3072 indices they are sorted.
     CHECK(microseconds(2048, 4096, 100) < 1.1 * microseconds(2048, 32, 100));
     CHECK(microseconds(3073, 32, 100) < microseconds(3072, 32, 100));
 }
 
-TEST_CASE("the gradient of a log-softmax is one kernel, which reads long rows again", "[aten]") {
+TEST_CASE("the gradient of a log-softmax is one kernel, which reads long rows twice", "[aten]") {
     const auto inputs = [](const char* shapes) {
         const Understood found = understood(
             "aten::_log_softmax_backward_data",
@@ -450,15 +451,15 @@ TEST_CASE("the gradient of a log-softmax is one kernel, which reads long rows ag
     CHECK(inputs("[[2048,50257],[2048,50257],[],[]]") == 3);
 }
 
-TEST_CASE("what the table lacks is taken by its bytes, and says so", "[aten]") {
+TEST_CASE("an operator that the table lacks is predicted from its bytes and says so", "[aten]") {
     const Understood found =
         understood("mylib::rotate", {R"(["float","float"])", "[[1024],[1024]]", "[[1],[1]]", ""});
     CHECK(found.basis == Basis::bytes);
     CHECK_FALSE(is_known("mylib::rotate"));
-    // Two inputs and a result of the size of one: 12288 bytes, half of them read.
+    // Two inputs and a result as large as one of them: 12288 bytes, half of them read.
     CHECK(only<Elementwise>(found).elements == 12288 / 8);
 
-    // The numbers of a Triton kernel say how many elements; of a table only so many are read.
+    // The scalars of a Triton kernel give the number of elements; only so many of a table are read.
     const Understood triton =
         understood("triton_red_fused_embedding_mean_0",
                    {R"(["long int","c10::BFloat16","c10::BFloat16","Scalar","Scalar"])",
@@ -467,7 +468,7 @@ TEST_CASE("what the table lacks is taken by its bytes, and says so", "[aten]") {
     CHECK(triton.result_elements == 128);
     CHECK(only<Elementwise>(triton).elements == (8 * 8 + 128 * 2 + 128 * 2) / 4);
 
-    // Sines and cosines are those of the kernel that gets the angles, which are fp32.
+    // Sines and cosines belong to the kernel that gets the angles, which are fp32.
     const auto rotary = [](const char* types) {
         const Understood one =
             understood("triton_poi_fused_add_cos_mul_sin_slice_4",

@@ -1,5 +1,5 @@
-// One call for each rule of ATen operators that no recorded trace of the tests holds: the operation it becomes,
-// its results and what its kernel moves, counted by hand.
+// One call for each rule of ATen operators that no recorded trace of the tests covers: its
+// operation, its results and the bytes that its kernel moves, counted by hand.
 #include <string>
 #include <variant>
 
@@ -24,7 +24,7 @@ Understood understood(const std::string& name, const std::string& inputs,
 
 }  // namespace
 
-TEST_CASE("a matrix by a vector has one column", "[aten]") {
+TEST_CASE("a matrix-vector product has one column", "[aten]") {
     const auto mv = only<Matmul>(
         understood("aten::mv", R"(["c10::BFloat16","c10::BFloat16"]|[[8,4],[4]]|[[4,1],[1]]|)"));
     CHECK(mv.m == 8);
@@ -36,7 +36,7 @@ TEST_CASE("a matrix by a vector has one column", "[aten]") {
     CHECK(added.a_layout == Layout::column_major);
 }
 
-TEST_CASE("an average over windows of two by two leaves a fourth", "[aten]") {
+TEST_CASE("average pooling over windows of two by two leaves a fourth", "[aten]") {
     const std::string sizes = R"("[2, 2]","[2, 2]","[0, 0]","False","True",""])";
     const Understood forward =
         understood("aten::avg_pool2d",
@@ -56,7 +56,7 @@ TEST_CASE("an average over windows of two by two leaves a fourth", "[aten]") {
     CHECK(backward.kernels[0].moved == forward.kernels[0].moved);
 }
 
-TEST_CASE("an image enlarged twice has four results for an input", "[aten]") {
+TEST_CASE("enlarging an image twofold gives four results per input", "[aten]") {
     const Understood forward =
         understood("aten::upsample_nearest2d",
                    R"(["float","ScalarList","",""]|[[2,8,16,16],[],[],[]]||["","[32, 32]","",""])");
@@ -72,7 +72,7 @@ TEST_CASE("an image enlarged twice has four results for an input", "[aten]") {
     CHECK(backward.kernels[0].moved == 5.0 * 4096 * 4.0);
 }
 
-TEST_CASE("rows taken, added and moved by an index", "[aten]") {
+TEST_CASE("rows are taken, added and moved by an index", "[aten]") {
     const auto taken = only<Gather>(understood(
         "aten::index", R"(["float","TensorList"]|[[1000,64],[[256]]]|[[64,1],[[1]]]|["",""])"));
     CHECK(taken.rows == 256);
@@ -90,7 +90,7 @@ TEST_CASE("rows taken, added and moved by an index", "[aten]") {
     CHECK(rolled.kernels[0].moved == 2.0 * 8 * 64 * 64 * 2.0);
 }
 
-TEST_CASE("the largest of each row, its place, and the length of a vector", "[aten]") {
+TEST_CASE("the maximum of each row, its place, and the length of a vector", "[aten]") {
     const auto largest = only<RowWise>(understood(
         "aten::amax",
         R"(["float","ScalarList","Scalar"]|[[128,4096],[],[]]|[[4096,1],[],[]]|["","[-1]","False"])"));
@@ -107,7 +107,7 @@ TEST_CASE("the largest of each row, its place, and the length of a vector", "[at
     CHECK(length.rows * length.cols == 4096);
 }
 
-TEST_CASE("root mean squares by rows, forward and back", "[aten]") {
+TEST_CASE("RMS norm by rows, forward and backward", "[aten]") {
     const auto forward = only<RowWise>(understood(
         "aten::_fused_rms_norm",
         R"(["c10::BFloat16","ScalarList","c10::BFloat16"]|[[2,128,1024],[],[1024]]||["","[1024]","","1e-05"])"));
@@ -120,7 +120,7 @@ TEST_CASE("root mean squares by rows, forward and back", "[aten]") {
     CHECK(backward.direction == Direction::backward);
 }
 
-TEST_CASE("convolutions by their general names", "[aten]") {
+TEST_CASE("convolutions under their general names", "[aten]") {
     const auto call = [](const std::string& more, const std::string& values) {
         return R"(["c10::Half","c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar","ScalarList","Scalar")" +
                more + "]|[[8,32,16,16],[64,32,3,3],[64],[],[],[],[],[],[]]||" +
@@ -137,7 +137,7 @@ TEST_CASE("convolutions by their general names", "[aten]") {
     CHECK(flags.k == plain.k);
 }
 
-TEST_CASE("batch norms that update their statistics, and their gradients by cuDNN", "[aten]") {
+TEST_CASE("batch norm that updates its statistics, and its gradient by cuDNN", "[aten]") {
     const std::string x = "[8,32,16,16]";
     const Understood update =
         understood("aten::_batch_norm_with_update",
@@ -173,7 +173,7 @@ TEST_CASE("the gradients of a recurrent network are four products, gates and a s
     CHECK(std::get<Matmul>(lstm.entries[3].operation).k == 64 * 128);
 }
 
-TEST_CASE("an optimizer takes every element of its list of tensors", "[aten]") {
+TEST_CASE("an optimizer step covers every element of its tensors", "[aten]") {
     const Understood step = understood(
         "aten::_fused_adamw_", R"(["TensorList"]|[[[1024,1024],[1024]]]||[""])", ElementType::fp32);
     CHECK(only<AdamW>(step).elements == 1024 * 1024 + 1024);

@@ -1,4 +1,4 @@
-// Calls of ATen operators as recorded: arguments, shapes and layouts.
+// Recorded calls of ATen operators: arguments, shapes and layouts.
 #include "programs/aten/call.h"
 
 #include "tests/catch.h"
@@ -25,7 +25,7 @@ TEST_CASE("a recorded call gives its tensors and values", "[aten]") {
     CHECK(shape_text(call) == "[2304] x [2048,768] x [768,2304] bf16");
 }
 
-TEST_CASE("lists of tensors, of scalars and broadcast strides", "[aten]") {
+TEST_CASE("lists of tensors, lists of scalars and broadcast strides", "[aten]") {
     const Call cat = parse_call("aten::cat", R"(["TensorList","Scalar"]|[[[2,1],[2,1024]],[]]|)"
                                              R"([[[1,1],[0,1]],[]]|["","-1"])");
     REQUIRE(cat.tensors().size() == 2);
@@ -45,7 +45,7 @@ TEST_CASE("lists of tensors, of scalars and broadcast strides", "[aten]") {
     CHECK(mean.tensors().size() == 1);
 }
 
-TEST_CASE("the text of a product's shape leaves out where its result goes", "[aten]") {
+TEST_CASE("the text of a product's shape omits the output", "[aten]") {
     const std::string inputs =
         R"(["float","float","float"]|[[8,4],[4,2],[8,2]]|[[4,1],[2,1],[2,1]]|["","",""])";
     CHECK(shape_text(parse_call("aten::mm", inputs)) == "[8,4] x [4,2] fp32");
@@ -68,7 +68,7 @@ TEST_CASE("strange input gives no tensors and no error", "[aten]") {
     CHECK(huge.tensor(0)->bytes() > 0);
 }
 
-TEST_CASE("every element type has a size and a name that reads back", "[aten]") {
+TEST_CASE("every element type has a size, and names are read", "[aten]") {
     for (const ElementType type :
          {ElementType::fp64, ElementType::fp32, ElementType::fp16, ElementType::bf16,
           ElementType::fp8, ElementType::int64, ElementType::int32, ElementType::int16,

@@ -1,4 +1,4 @@
-// Configs: parameter counts against model cards, weights and cache by hand, errors that name fields.
+// Configs: parameter counts of model cards, weights and cache by hand, errors that name fields.
 #include <string>
 
 #include "hardware/error.h"
@@ -25,7 +25,7 @@ std::string message_of(const std::string& config) {
     return "";
 }
 
-// As the model cards state them, and as transformers 5.17 builds the models of these configs.
+// Parameters stated by the model cards, and counted in the models that transformers 5.17 builds.
 constexpr Known known[] = {
     Known{"deepseek-v2", 235741434880},
     Known{"deepseek-v2-lite", 15706484224},
@@ -104,7 +104,7 @@ constexpr Known known[] = {
     Known{"tinyllama-1.1b", 1100048384},
 };
 
-TEST_CASE("parameters of the presets are exact") {
+TEST_CASE("parameter counts of the presets are exact") {
     CHECK(std::size(known) == preset_names().size());
     for (const Known& each : known) {
         CAPTURE(each.name);
@@ -112,7 +112,7 @@ TEST_CASE("parameters of the presets are exact") {
     }
 }
 
-TEST_CASE("a preset says where its numbers are from") {
+TEST_CASE("a preset names the source of its numbers") {
     for (const std::string& name : preset_names()) {
         CAPTURE(name);
         const Architecture a = find_model(name);
@@ -121,7 +121,7 @@ TEST_CASE("a preset says where its numbers are from") {
     }
 }
 
-TEST_CASE("only the experts of a token are active") {
+TEST_CASE("only the experts of a token count as active") {
     // Mixtral's card: 12.9 billion of 46.7 billion parameters are used for a token.
     CHECK(active_parameters_of(find_model("mixtral-8x7b")) == 12879925248);
     CHECK(active_parameters_of(find_model("llama-3.1-8b")) == 8030261248);
@@ -130,14 +130,15 @@ TEST_CASE("only the experts of a token are active") {
 TEST_CASE("bytes of weights by hand") {
     const Architecture a = find_model("gpt2");
     CHECK(weights_bytes(a, {.bytes = 2}) == 2 * 124439808);
-    // Layers hold 12 x 12 x 768^2 weights of products with 12 x 9 x 768 outputs.
+    // The layers' products have 12 x 12 x 768^2 weights and 12 x 9 x 768 outputs.
     const std::int64_t products = 12 * 12 * 768 * 768;
     const std::int64_t outputs = 12 * 9 * 768;
     CHECK(weights_bytes(a, {.bytes = 2, .quantisation = Quantisation::int8}) ==
           2 * (124439808 - products) + products + 2 * outputs);
     CHECK(weights_bytes(a, {.bytes = 2, .quantisation = Quantisation::int4, .group = 128}) ==
           2 * (124439808 - products) + products / 2 + 2 * products / 128);
-    // Half a byte, a byte for 16 of them, and a number in fp32 for each of the four tensors of a layer.
+    // Half a byte per weight, a byte per 16 weights, and an fp32 number for each of a layer's four
+    // tensors.
     CHECK(weights_bytes(a, {.bytes = 2, .quantisation = Quantisation::nvfp4}) ==
           2 * (124439808 - products) + products / 2 + products / 16 + 4 * 4 * 12);
 }
@@ -145,7 +146,7 @@ TEST_CASE("bytes of weights by hand") {
 TEST_CASE("bytes of the cache by hand") {
     CHECK(kv_cache_bytes(find_model("llama-3.1-8b"), {.bytes = 2, .batch = 3, .tokens = 1000}) ==
           3 * 1000 * 131072);
-    // A latent vector of 512 and a rotary key of 64 in each of 61 layers.
+    // A latent vector of 512 and a rotary key of 64 for each of 61 layers.
     CHECK(kv_cache_bytes(find_model("deepseek-v3"), {.bytes = 2, .batch = 1, .tokens = 7}) ==
           7 * 61 * 576 * 2);
     // Five of six layers, 22 of 26, see 512 tokens and keep 511 before the newest.
@@ -153,7 +154,7 @@ TEST_CASE("bytes of the cache by hand") {
           2 * 256 * 2 * (22 * 511 + 4 * 2048));
 }
 
-TEST_CASE("windows stand in the layers that have them") {
+TEST_CASE("only the layers with windows have them") {
     const Architecture gemma = find_model("gemma-2-9b");
     CHECK(gemma.layer(0).attention.window == 4096);
     CHECK(gemma.layer(1).attention.window == 0);
@@ -162,7 +163,7 @@ TEST_CASE("windows stand in the layers that have them") {
     CHECK(find_model("qwen2.5-7b").layer(31 - 4).attention.window == 0);
 }
 
-TEST_CASE("a config that cannot be understood names the field") {
+TEST_CASE("an error in a config names the field") {
     CHECK(message_of("[]") == "config.json: not a JSON object");
     CHECK(message_of("{}") == "config.json: model_type is missing");
     CHECK(message_of(R"({"model_type": "lama"})").find("did you mean 'llama'?") !=
@@ -184,7 +185,7 @@ TEST_CASE("a config that cannot be understood names the field") {
           "config.json: num_key_value_heads is 3; it must divide num_attention_heads, 4");
 }
 
-TEST_CASE("no model of that name: near presets are named") {
+TEST_CASE("an unknown model name gets the nearest presets") {
     try {
         static_cast<void>(find_model("llama-3.1-8"));
         FAIL("found");
@@ -193,7 +194,7 @@ TEST_CASE("no model of that name: near presets are named") {
     }
 }
 
-TEST_CASE("a model written as TOML") {
+TEST_CASE("a model can be written as TOML") {
     const Architecture a = read_model_toml(
         "name = \"mine\"\nvocabulary = 128256\nhidden = 4096\nlayers = 32\nheads = 32\n"
         "kv_heads = 8\nintermediate = 14336\n",

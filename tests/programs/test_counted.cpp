@@ -1,5 +1,5 @@
-// Counters of a program whose launches have one set each: which set runs when, what is left for the next
-// run, and what comes out of all of them.
+// Counters of a program that are counted one set per launch: which set runs when, what is left for
+// the next run, and what all sets give together.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -21,7 +21,7 @@ using ridge::measure::cuda::SetTurns;
 
 namespace {
 
-/// A program of `kernels` kernels, all launched in turn `rounds` times; what is left of three sets.
+/// The outcome of a program of `kernels` kernels, launched in turn `rounds` times, and three sets.
 struct Played {
     std::vector<std::uint32_t> missing;
     int starts = 0;
@@ -47,10 +47,10 @@ Played play(std::size_t kernels, int rounds) {
 
 }  // namespace
 
-TEST_CASE("Each launch is counted with a set it lacks, and sets change seldom") {
+TEST_CASE("Each launch is counted with a set that its kernel lacks, and sets change rarely") {
     const Played once = play(200, 1);
     CHECK(once.counted == 200);
-    CHECK(once.starts == 2);  // the second because a reading holds no more launches
+    CHECK(once.starts == 2);  // the second starts when the first reading is full
     for (const std::uint32_t missing : once.missing) CHECK(missing == 0b110U);
 
     const Played often = play(100, 10);
@@ -63,7 +63,7 @@ TEST_CASE("Each launch is counted with a set it lacks, and sets change seldom") 
     CHECK(alone.starts == 3);
 }
 
-TEST_CASE("Where nothing is missing the program runs freely") {
+TEST_CASE("If nothing is missing the program runs freely") {
     SetTurns turns;
     CHECK_FALSE(turns.next(0).start);
     CHECK(turns.next(0b100U).start == 2U);
@@ -77,7 +77,7 @@ TEST_CASE("Where nothing is missing the program runs freely") {
     CHECK(turns.next(0b1U).start == 0U);
 }
 
-TEST_CASE("What a run left to count travels as text") {
+TEST_CASE("What a run left to count is passed on as text") {
     const LaunchedKernel kernel{"void copy<float>(float*, int)", {132, 2, 1}, {256, 1, 1}};
     const LaunchedKernel other{"scale", {1, 1, 1}, {32, 1, 1}};
     const MissingSets missing{{kernel, 0b1100U}, {other, 0U}, {{"two\nlines", {}, {}}, 1U}};
@@ -90,7 +90,7 @@ TEST_CASE("What a run left to count travels as text") {
     CHECK(missing_sets_of("1 2 3 4 5 6 7 no line break").size() == 1);
 }
 
-TEST_CASE("Sets of counters add up to one kernel's") {
+TEST_CASE("Counter sets add up to the counters of a kernel") {
     CounterSums sums;
     sums.add(0, {.passes = 1,
                  .dram_read_bytes = 100.0,
@@ -102,7 +102,7 @@ TEST_CASE("Sets of counters add up to one kernel's") {
     CHECK(sums.missing() == 0b110U);
     CHECK(sums.mean().dram_bytes() == 120.0);
     CHECK(sums.mean().flop() < 0.0);
-    // Another process of the same run, or another run.
+    // From another process of the same run, or from another run.
     sums.add(
         1, {.passes = 1, .vector_flop = 8.0, .packed_fma_flop = 80.0, .set = 1, .missing = 0b100U});
     sums.add(
@@ -115,13 +115,13 @@ TEST_CASE("Sets of counters add up to one kernel's") {
     CHECK(mean.vector_flop == 9.0 + packed_arithmetic(80.0, 40.0));
     CHECK(mean.vector_flop == 89.0);
     CHECK(mean.flop() == 89.0);
-    // Counted by type, its tensor work is what that says.
+    // Once tensor work is counted by type, that count is used.
     sums.add(2, {.passes = 1, .tensor_type_flop = 5000.0, .set = 3});
     CHECK(sums.mean().flop() == 5089.0);
     CHECK(sums.missing() == 0);
 }
 
-TEST_CASE("Tensor work is what the set of its type saw, and unknown where none did") {
+TEST_CASE("Tensor work is what the set of its type counted, and unknown if none did") {
     CounterSums sums;
     sums.add(0, {.passes = 1, .tensor_flop = 0.0, .vector_flop = 8.0, .tensor_active = 0.3});
     CHECK(sums.mean().tensor_flop < 0.0);
@@ -132,7 +132,7 @@ TEST_CASE("Tensor work is what the set of its type saw, and unknown where none d
     CHECK(sums.mean().tensor_flop == 5000.0);
 }
 
-TEST_CASE("Packed FMA whose constants cannot be told from arithmetic are no count") {
+TEST_CASE("Packed FMA give no count if constants cannot be told from arithmetic") {
     CounterSums sums;
     sums.add(0, {.passes = 1, .tensor_flop = 0.0, .vector_flop = 8.0, .packed_fma_flop = 80.0});
     CHECK(sums.mean().vector_flop < 0.0);
@@ -140,7 +140,7 @@ TEST_CASE("Packed FMA whose constants cannot be told from arithmetic are no coun
     CHECK(sums.mean().vector_flop == 8.0);
 }
 
-TEST_CASE("The files of a run say what it left to count") {
+TEST_CASE("The files of a run tell what it left to count") {
     std::string folder = (std::filesystem::temp_directory_path() / "ridge-counted-XXXXXX").string();
     REQUIRE(mkdtemp(folder.data()) != nullptr);
     const std::string file = folder + "/run.counters.1.ridge";
@@ -157,7 +157,7 @@ TEST_CASE("The files of a run say what it left to count") {
     std::filesystem::remove_all(folder);
 }
 
-TEST_CASE("A program whose launches all differ is told from one that repeats one of them") {
+TEST_CASE("A program whose launches all differ is distinguished from one that repeats a launch") {
     std::string folder = (std::filesystem::temp_directory_path() / "ridge-counted-XXXXXX").string();
     REQUIRE(mkdtemp(folder.data()) != nullptr);
     const auto file_of = [&folder](const char* name, std::initializer_list<std::uint32_t> grids,
@@ -177,11 +177,12 @@ TEST_CASE("A program whose launches all differ is told from one that repeats one
     CHECK(launches_once({differ}));
     CHECK(launches_once({differ, file_of("a.2.ridge", {1, 2, 3}, 0)}));  // another process
     CHECK_FALSE(launches_once({differ, file_of("b.1.ridge", {1, 2, 1}, 0)}));
-    CHECK(launches_once({file_of("c.1.ridge", {1, 1}, 7)}));  // of a graph, which is not counted
+    CHECK(launches_once(
+        {file_of("c.1.ridge", {1, 1}, 7)}));  // launches of a graph, which are not counted
     std::filesystem::remove_all(folder);
 }
 
-TEST_CASE("Where one set alone is counted a reading holds fewer launches") {
+TEST_CASE("If only one set is counted, a reading holds fewer launches") {
     SetTurns turns(SetTurns::launches_of_one_set);
     CHECK(turns.next(0b1U).start == 0U);
     for (std::size_t i = 1; i < SetTurns::launches_of_one_set; ++i) {

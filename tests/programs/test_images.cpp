@@ -1,6 +1,6 @@
-// Convolutions, batch norms and pooling: what they ask for, by hand, and how long they take, against a
-// GPU. `image_calls_h200.tsv` holds calls that the PyTorch 2.11 profiler recorded on an H200 (name, types,
-// shapes, strides and values, then microseconds of their kernels).
+// Convolutions, norms and pooling: their work by hand, and their times compared with a GPU.
+// `image_calls_h200.tsv` holds calls that the PyTorch 2.11 profiler recorded on an H200: name,
+// types, shapes, strides and values, then the microseconds of their kernels.
 #include <fstream>
 #include <sstream>
 
@@ -26,7 +26,7 @@ Understood understood(const std::string& name, const std::string& inputs) {
     return *found;
 }
 
-/// [images, channels, 16, 16] by filters of `taps` x `taps`.
+/// A convolution of images [8, channels, 16, 16] with filters of `taps` x `taps`.
 Understood convolved(int channels, int filters, int taps, int groups, bool channels_last) {
     std::ostringstream text;
     text << R"(["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar","Scalar"])"
@@ -55,14 +55,14 @@ TEST_CASE("a convolution is the product of im2col", "[aten]") {
     CHECK(op.m == 8 * 112 * 112);
     CHECK(op.n == 64);
     CHECK(op.k == 3 * 49);
-    // Each tap takes 32 channels where there are three, in tiles of 128 pixels by 64 filters.
+    // Each tap takes 32 channels, although there are three, in tiles of 128 pixels by 64 filters.
     const KernelWork& product = found.kernels.back();
     CHECK(product.useful_flop == 2.0 * 8 * 112 * 112 * 64 * 147);
     CHECK(product.tensor_flop == 2.0 * 8 * 112 * 112 * 64 * 49 * 32);
     CHECK(product.tiles == 8 * 112 * 112 / 128);
 }
 
-TEST_CASE("images whose channels come first are turned around a convolution", "[aten]") {
+TEST_CASE("images with channels first are transposed around a convolution", "[aten]") {
     const Understood first = convolved(32, 64, 3, 1, false);
     const Understood last = convolved(32, 64, 3, 1, true);
     REQUIRE(first.kernels.size() == 4);
@@ -71,11 +71,11 @@ TEST_CASE("images whose channels come first are turned around a convolution", "[
     CHECK(first.kernels[1].moved == 2.0 * 64 * 32 * 9 * 2);  // the filters
     CHECK(first.kernels[2].tensor_flop == last.kernels[0].tensor_flop);
     CHECK(first.kernels[3].moved == 2.0 * 8 * 256 * 64 * 2);
-    // A pixel for itself is a product of cuBLAS as it lies.
+    // A convolution of single pixels is a product of cuBLAS in the given layout.
     CHECK(convolved(32, 64, 1, 1, false).kernels.empty());
 }
 
-TEST_CASE("a convolution of each channel for itself is no product", "[aten]") {
+TEST_CASE("a depthwise convolution is not a product", "[aten]") {
     const Understood found = convolved(96, 96, 7, 96, true);
     REQUIRE(found.steps.size() == 1);
     CHECK(std::get<Elementwise>(found.steps[0].operation).elements == 8 * 96 * 256);
@@ -85,7 +85,7 @@ TEST_CASE("a convolution of each channel for itself is no product", "[aten]") {
     CHECK(found.kernels[0].clocks > convolved(96, 96, 3, 96, true).kernels[0].clocks);
 }
 
-TEST_CASE("the gradients of a convolution are those that the call asks for", "[aten]") {
+TEST_CASE("a convolution computes the gradients that the call asks for", "[aten]") {
     const auto gradients = [](const std::string& mask) {
         return understood("aten::convolution_backward",
                           R"(["float","float","float","","","","","","","",""])"
@@ -102,7 +102,7 @@ TEST_CASE("the gradients of a convolution are those that the call asks for", "[a
     CHECK(std::get<Matmul>(input.steps[0].operation).k == 64);
 }
 
-TEST_CASE("batch norm reads its input once more for its statistics", "[aten]") {
+TEST_CASE("batch norm in training reads its input once more for the statistics", "[aten]") {
     const auto called = [](const std::string& training) {
         return understood(
             "aten::native_batch_norm",
@@ -121,7 +121,7 @@ TEST_CASE("batch norm reads its input once more for its statistics", "[aten]") {
     CHECK(statistics.axis == Axis::columns);
     CHECK(statistics.rows == 8 * 256);
     CHECK(statistics.cols == 64);
-    // One block a channel: 64 of them leave half of the multiprocessors idle.
+    // One block per channel: 64 blocks leave half of the multiprocessors idle.
     REQUIRE(training.kernels.size() == 3);
     CHECK(training.kernels[0].chains == 64);
 }
@@ -140,7 +140,7 @@ TEST_CASE("group norm has a block for each group of an image", "[aten]") {
     CHECK(rows.cols == 2 * 256);
 }
 
-TEST_CASE("sums over images go as these lie in memory", "[aten]") {
+TEST_CASE("sums over images follow the layout in memory", "[aten]") {
     const auto summed = [](const std::string& strides) {
         return understood("aten::sum", R"(["c10::BFloat16","ScalarList","Scalar","Scalar"])"
                                        "|[[8,64,16,16],[],[],[]]|[" +
@@ -152,7 +152,7 @@ TEST_CASE("sums over images go as these lie in memory", "[aten]") {
     CHECK(columns.rows == 8 * 256);
     CHECK(columns.cols == 64);
     CHECK(last.kernels.empty());
-    // Channels first: each sum has its parts in eight images.
+    // Channels first: the parts of each sum are in eight images.
     const Understood first = summed("[16384,256,16,1]");
     const auto& rows = std::get<RowWise>(first.steps[0].operation);
     CHECK(rows.axis == Axis::rows);
@@ -162,7 +162,7 @@ TEST_CASE("sums over images go as these lie in memory", "[aten]") {
     CHECK(first.kernels[0].chains == 64);
 }
 
-TEST_CASE("a kernel's work takes the longest of its bytes, its tiles and its chains", "[aten]") {
+TEST_CASE("a kernel takes the longest of its bytes, its tiles and its chains", "[aten]") {
     const Machine& machine = h200();
     const auto time = [&](const KernelWork& kernel) { return time_of(kernel, machine)->time; };
     const Time nothing = time({});
@@ -179,12 +179,12 @@ TEST_CASE("a kernel's work takes the longest of its bytes, its tiles and its cha
     more.tiles = machine.sm_count + 1;
     CHECK((time(full) - nothing).base() == Approx(1.0));
     CHECK_FALSE(time_of(full, machine)->memory_bound);
-    // Slow at what it streams, but bytes still bound it.
+    // A kernel that streams slowly is still bound by its bytes.
     const auto slow = time_of({.moved = second, .clocks = 1e18}, machine);
     CHECK(slow->memory_bound);
     CHECK_FALSE(slow->streams);
     CHECK(time(more) > 1.3 * time(full));
-    // Chains on one multiprocessor share it; on different ones they do not meet.
+    // Chains on the same multiprocessor share it; chains on different ones run side by side.
     const double clock = machine.boost_clock.base();
     const KernelWork chain{.chains = 1, .chain_clocks = clock, .block_clocks = clock};
     KernelWork two_rounds = chain;
@@ -196,7 +196,7 @@ TEST_CASE("a kernel's work takes the longest of its bytes, its tiles and its cha
     CHECK_FALSE(time_of(chain, unknown));
 }
 
-TEST_CASE("calls on images take what an H200 took", "[aten]") {
+TEST_CASE("times of calls on images are close to those of an H200", "[aten]") {
     std::ifstream file(RIDGE_IMAGE_CALLS);
     REQUIRE(file);
     double off = 0.0;
@@ -225,7 +225,7 @@ TEST_CASE("calls on images take what an H200 took", "[aten]") {
     CHECK(off < 0.15 * all);
 }
 
-TEST_CASE("groups of long filters go one after the other", "[aten]") {
+TEST_CASE("groups of long filters run one after another", "[aten]") {
     const auto found = [](int taps) {
         std::ostringstream text;
         text << R"(["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar"])"
@@ -235,7 +235,8 @@ TEST_CASE("groups of long filters go one after the other", "[aten]") {
     };
     const auto kernels = found(128);
     REQUIRE(kernels.size() == std::size_t{16 * 3});
-    // 500 pixels an image in tiles of 64: six images in one kernel, two in one each.
+    // 500 pixels per image in tiles of 64: one kernel takes six images, two more take one image
+    // each.
     CHECK(kernels.front().chains == 47);
     CHECK(kernels.back().chains == 8);
     const auto time = time_of(kernels, h200());
@@ -244,7 +245,7 @@ TEST_CASE("groups of long filters go one after the other", "[aten]") {
     CHECK(found(16).size() < 10);
 }
 
-TEST_CASE("sums whose results do not lie in vectors take one result a thread", "[aten]") {
+TEST_CASE("sums whose results are not contiguous vectors take one result per thread", "[aten]") {
     const auto kernels = [](const char* inputs) {
         return understood("aten::sum", R"(["c10::BFloat16","ScalarList","Scalar",""]|)" +
                                            std::string(inputs) + R"(|["","[0]","False",""])")
@@ -255,7 +256,8 @@ TEST_CASE("sums whose results do not lie in vectors take one result a thread", "
         std::int64_t blocks;
         double measured_us;
     };
-    // Neighbours 512 elements apart; rows of 49 padded to 64; an odd number of results by 16 threads each.
+    // Neighbours 512 elements apart; rows of 49 padded to 64; an odd number of results, 16 threads
+    // each.
     for (const Case& each :
          {Case{"[[16,12,512,64],[],[],[]]|[[393216,32768,1,512],[],[],[]]", 768, 32.8},
           Case{"[[192,12,49,49],[],[],[]]|[[37632,3136,64,1],[],[],[]]", 57, 22.0},
@@ -272,7 +274,7 @@ TEST_CASE("sums whose results do not lie in vectors take one result a thread", "
     CHECK(kernels("[[4096,768],[],[],[]]|[[768,1],[],[],[]]").empty());
 }
 
-TEST_CASE("a few rows by index, sums at an index and a cache that grows", "[aten]") {
+TEST_CASE("a few rows by index, sums at an index and a growing cache", "[aten]") {
     const auto rows = [](const std::string& count) {
         return understood("aten::index_select",
                           R"(["c10::BFloat16","Scalar","long int"]|[[151936,1536],[],[)" + count +
@@ -305,8 +307,9 @@ TEST_CASE("a few rows by index, sums at an index and a cache that grows", "[aten
     CHECK(l2("[16,1,128],[16,2050,128]") == L2State::warm);
 }
 
-TEST_CASE("pooling of images with channels last, and sums of bags, as an H200 took them",
-          "[aten]") {
+TEST_CASE(
+    "times of max pooling with channels last and of embedding bags are close to those of an H200",
+    "[aten]") {
     const auto time = [](const std::string& name, const std::string& inputs) {
         const CallPrediction one = predict(understood(name, inputs), h200());
         REQUIRE(one.reason.empty());

@@ -1,4 +1,5 @@
-// JSON as a stream: what it hands over, across the borders of its window, and what it calls damage.
+// JSON as a stream: what the scanner passes on, also across the borders of its window, and its
+// damage.
 #include "programs/traces/json_scanner.h"
 
 #include <string>
@@ -11,7 +12,7 @@ using ridge::test::TemporaryFile;
 
 namespace {
 
-/// Writes what comes as JSON again, without blanks and words.
+/// Writes what it gets as JSON again, without blanks and words.
 struct Echo {
     std::string out{};
     std::size_t depth = 0;
@@ -52,7 +53,7 @@ Scanned scan(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a document hands over its texts, numbers and brackets", "[json]") {
+TEST_CASE("a document gives its texts, numbers and brackets", "[json]") {
     const Scanned found =
         scan("\n{ \"a\" : [1, -2.5e+3,[ ] , {}], \"b\":\"x\",\t\"c\": true,\"d\":null}");
     CHECK(found.damage.empty());
@@ -61,7 +62,7 @@ TEST_CASE("a document hands over its texts, numbers and brackets", "[json]") {
     CHECK(scan("\"only\" and what follows").bytes == 6);
 }
 
-TEST_CASE("escapes become what they stand for", "[json]") {
+TEST_CASE("escapes become the characters that they stand for", "[json]") {
     CHECK(scan(R"(["a\"b\\", "\/\b\f\n\r\t", "\u0041\u00e9\u20ac\ud83d\ude00", "\\\\"])").out ==
           "[s(a\"b\\)s(/\b\f\n\r\t)s(A\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80)s(\\\\)]");
     for (const char* wrong : {R"("\x")", R"("\u12")", R"("\u12g4")", R"("\ud83d")",
@@ -71,8 +72,8 @@ TEST_CASE("escapes become what they stand for", "[json]") {
     }
 }
 
-TEST_CASE("what stands across the border of the window is whole", "[json]") {
-    // Pieces of a file are 32 KiB: every place of these texts once meets a border.
+TEST_CASE("values across the border of the window are whole", "[json]") {
+    // A file is read in pieces of 32 KiB, so each place of these texts meets a border once.
     const std::string values = R"({"key":"te\"xt\\","number":-12.5e-7,"word":false})";
     const std::string expected = R"({k(key)s(te"xt\)k(number)n(-12.5e-7)k(word)})";
     for (std::size_t shift = 0; shift <= values.size(); ++shift) {
@@ -86,7 +87,7 @@ TEST_CASE("what stands across the border of the window is whole", "[json]") {
     CHECK(scan("[" + std::string(100000, '1') + "]").out.size() == 100005);
 }
 
-TEST_CASE("what breaks is said, and what stood before is there", "[json]") {
+TEST_CASE("damage is named, and what precedes it is passed on", "[json]") {
     struct Case {
         const char* text;
         const char* damage;

@@ -1,4 +1,4 @@
-// Kernels of a step against the operators that transformers 5.17 calls, memory by hand.
+// Kernels of a step compared with the operators that transformers 5.17 calls, and memory by hand.
 #include <algorithm>
 #include <ctime>
 #include <string>
@@ -26,8 +26,8 @@ std::int64_t kernels_of(const std::string& name, std::size_t layers, Phase phase
     return make_step(shortened(name, layers), request).program.kernels();
 }
 
-// LlamaDecoderLayer by hand: 2 norms of 8 kernels, 7 products, twice 5 of rotation, 2 appends to the
-// cache, attention, silu and its product, 2 residuals.
+// LlamaDecoderLayer by hand: 2 norms of 8 kernels, 7 products, 2 rotations of 5 kernels, 2 appends
+// to the cache, attention, silu and its product, 2 residuals.
 TEST_CASE("kernels of a layer") {
     const auto layer = [](const std::string& name) {
         return kernels_of(name, 3, Phase::prefill) - kernels_of(name, 2, Phase::prefill);
@@ -35,16 +35,16 @@ TEST_CASE("kernels of a layer") {
     CHECK(layer("llama-3.2-1b") == 2 * 8 + 7 + 2 * 5 + 2 + 1 + 2 + 2);
     CHECK(layer("qwen3-0.6b") == 4 * 8 + 7 + 2 * 5 + 2 + 1 + 2 + 2);  // norms of q and k
     CHECK(layer("gemma-2b") == 2 * 10 + 7 + 2 * 5 + 2 + 1 + 2 + 2);   // weight + 1, in fp32
-    CHECK(layer("gpt2") == 2 + 4 + 2 + 1 + 8 + 2);                    // gelu written out
+    CHECK(layer("gpt2") == 2 + 4 + 2 + 1 + 8 + 2);                    // gelu in separate kernels
 }
 
-TEST_CASE("layers that are alike are counted, not run again") {
+TEST_CASE("identical layers are counted instead of repeated") {
     const std::int64_t two = kernels_of("llama-3.1-8b", 2, Phase::decode);
     const std::int64_t three = kernels_of("llama-3.1-8b", 3, Phase::decode);
     CHECK(kernels_of("llama-3.1-8b", 32, Phase::decode) == two + 30 * (three - two));
 }
 
-TEST_CASE("what a layer runs is told from what runs behind the last") {
+TEST_CASE("kernels of the layers are distinguished from those after the last layer") {
     const ModelStep step =
         make_step(find_model("llama-3.2-1b"), {.phase = Phase::train, .seq = 64});
     std::int64_t inside = 0;
@@ -72,12 +72,12 @@ TEST_CASE("a gate in one kernel has the model's own activation") {
     }
 }
 
-TEST_CASE("a prefill leaves its cache and the logits") {
+TEST_CASE("a prefill keeps its cache and the logits") {
     const Architecture a = find_model("llama-3.2-1b");
     const ModelStep step = make_step(a, {.batch = 2, .seq = 1024});
     const StepMemory memory = memory_of(step);
     CHECK(step.kv_cache_bytes == 2 * 1024 * 16 * 2 * 512 * 2);
-    // gate and up of the mlp beside the residual, its norm in two types, and the cache
+    // Gate and up of the MLP beside the residual, its norm in two types, and the cache.
     const std::int64_t tokens = 2 * 1024;
     const std::int64_t mlp = tokens * (2 * 8192 + 2 * 2048) * 2;
     CHECK(memory.extra() >= step.kv_cache_bytes + mlp);
@@ -88,7 +88,7 @@ TEST_CASE("a prefill leaves its cache and the logits") {
     CHECK(parts == memory.peak);
 }
 
-TEST_CASE("what a training step holds at its peak") {
+TEST_CASE("memory of a training step at its peak") {
     const Architecture a = shortened("llama-3.2-1b", 4);
     const StepMemory memory =
         memory_of(make_step(a, {.phase = Phase::train, .batch = 4, .seq = 512}));
@@ -101,7 +101,7 @@ TEST_CASE("what a training step holds at its peak") {
     };
     for (const StepMemory::Part& part : memory.parts) sum += part.bytes;
     CHECK(sum == memory.peak);
-    // Logits' softmax, its picks and its gradient, in 32 bits each.
+    // The softmax of the logits, the gradient of its picks and that of the logits, in 32 bits each.
     const std::int64_t logits = std::int64_t{4} * 512 * 128256;
     CHECK(bytes("logits and loss") >= 3 * 4 * logits);
     CHECK(bytes("logits and loss") <= 4 * 4 * logits);
@@ -109,7 +109,7 @@ TEST_CASE("what a training step holds at its peak") {
     CHECK(bytes("activations and workspace") > 0);
 }
 
-TEST_CASE("layers that run again keep their inputs alone") {
+TEST_CASE("layers that are recomputed keep only their inputs") {
     const Architecture a = shortened("llama-3.2-1b", 8);
     const Request plain{.phase = Phase::train, .batch = 2, .seq = 1024};
     Request again = plain;
@@ -117,12 +117,12 @@ TEST_CASE("layers that run again keep their inputs alone") {
     const ModelStep all = make_step(a, plain);
     const ModelStep few = make_step(a, again);
     CHECK(memory_of(few).extra() < memory_of(all).extra());
-    // The forward pass of every layer once more.
+    // The forward pass of every layer runs once more.
     const std::int64_t layer = 2 * 8 + 7 + 2 * 5 + 2 + 1 + 2 + 2;
     CHECK(few.program.kernels() == all.program.kernels() + 8 * layer);
 }
 
-TEST_CASE("selective: products and attention are kept, what lies between runs again") {
+TEST_CASE("selective checkpointing keeps products and attention and recomputes the rest") {
     const Architecture a = shortened("llama-3.2-1b", 8);
     Request request{.phase = Phase::train, .batch = 2, .seq = 1024};
     const ModelStep all = make_step(a, request);
@@ -136,7 +136,7 @@ TEST_CASE("selective: products and attention are kept, what lies between runs ag
     CHECK(memory_of(some).extra() < memory_of(all).extra());
 }
 
-/// Bytes of the step's collectives of a kind.
+/// Bytes of the step's collectives of this kind.
 double bytes_of(const ModelStep& step, model::CollectiveKind kind) {
     double bytes = 0.0;
     for (const Entry& entry : step.program.entries) {
@@ -147,8 +147,9 @@ double bytes_of(const ModelStep& step, model::CollectiveKind kind) {
     return bytes;
 }
 
-// Rajbhandari et al. 2020: 16-bit weights and gradients, two moments; here the moments are 16-bit too.
-TEST_CASE("ZeRO spreads states, gradients and weights") {
+// Rajbhandari et al. 2020: 16-bit weights and gradients, two moments; here the moments are 16-bit
+// too.
+TEST_CASE("ZeRO shards states, gradients and weights") {
     using model::CollectiveKind;
     const Architecture a = shortened("llama-3.2-1b", 8);
     Request request{.phase = Phase::train, .batch = 1, .seq = 256, .data_parallel = 8};
@@ -160,7 +161,7 @@ TEST_CASE("ZeRO spreads states, gradients and weights") {
     const auto resident = [&](std::size_t stage) {
         return static_cast<double>(memory_of(stages[stage]).resident) / weights;
     };
-    // Whole gradients are added up in buckets that are always there, as large as the weights.
+    // Whole gradients are reduced in permanent buckets that are as large as the weights.
     CHECK(resident(0) == Approx(1.0 + 3.0).epsilon(0.01));
     CHECK(resident(1) == Approx(1.0 + 1.0 + 2.0 / 8.0).epsilon(0.01));
     CHECK(resident(2) == Approx(1.0 + 2.0 / 8.0).epsilon(0.01));
@@ -176,11 +177,12 @@ TEST_CASE("ZeRO spreads states, gradients and weights") {
         CHECK(share(stage, CollectiveKind::all_gather) == Approx(1.0).epsilon(0.01));
     }
     CHECK(share(3, CollectiveKind::reduce_scatter) == Approx(1.0).epsilon(0.01));
-    CHECK(share(3, CollectiveKind::all_gather) > 1.2);  // the layers once more for their gradients
+    CHECK(share(3, CollectiveKind::all_gather) >
+          1.2);  // the layers are gathered again for the backward pass
     CHECK(share(3, CollectiveKind::all_gather) <= 2.0);
 }
 
-TEST_CASE("training on weights that are shared out") {
+TEST_CASE("training with weights split over GPUs") {
     const Architecture a = shortened("llama-3.2-1b", 8);
     Request request{.phase = Phase::train, .batch = 1, .seq = 256};
     const ModelStep alone = make_step(a, request);
@@ -188,7 +190,8 @@ TEST_CASE("training on weights that are shared out") {
     const ModelStep two = make_step(a, request);
     CHECK(static_cast<double>(two.weights_bytes) ==
           Approx(0.5 * static_cast<double>(alone.weights_bytes)).epsilon(0.01));
-    // Forward: embedding, attention and mlp of each layer; backward: the inputs of both and of the head.
+    // Forward: the embedding, and attention and MLP of each layer. Backward: the inputs of both,
+    // and of the head.
     std::int64_t reduces = 0;
     for (const Entry& entry : two.program.entries) {
         const auto* op = std::get_if<model::Collective>(&entry.operation);
@@ -202,7 +205,7 @@ TEST_CASE("training on weights that are shared out") {
     CHECK(eighth.weights_bytes < make_step(experts, request).weights_bytes / 2);
 }
 
-TEST_CASE("a serving engine's experts and latent attention are operations of their own") {
+TEST_CASE("experts and latent attention of a serving engine are single operations") {
     const Architecture a = find_model("deepseek-v3");
     for (const Phase phase : {Phase::prefill, Phase::decode}) {
         const Request request{.phase = phase,
@@ -234,7 +237,7 @@ TEST_CASE("a serving engine's experts and latent attention are operations of the
     }
 }
 
-TEST_CASE("serving: more sequences, more tokens a second, longer between two of one") {
+TEST_CASE("serving more sequences gives more tokens per second and a longer time per token") {
     const Architecture a = find_model("llama-3.1-8b");
     const model::Machine machine = model::make_machine(model::catalogue().at("h100-sxm"));
     const Load load{.request = {.software = Software::serving}, .batches = {1, 8, 64}};
@@ -267,14 +270,14 @@ TEST_CASE("a front over 64 batches and 4 degrees of parallelism is quick") {
     CHECK(steps < 10 * 0.05);
 }
 
-TEST_CASE("host and GPU are two clocks") {
+TEST_CASE("host time and GPU time run side by side") {
     const model::Machine machine = model::make_machine(model::catalogue().at("h100-sxm"));
     const Architecture a = find_model("gpt2");
     Host host = host_beside(machine.name);
     const ModelStep decode = make_step(a, {.phase = Phase::decode, .batch = 1, .seq = 512});
     const StepTime slow = predict(decode, machine, host);
     CHECK(slow.host_bound());
-    CHECK(slow.wall >= slow.host);  // beside it the last kernels
+    CHECK(slow.wall >= slow.host);  // the last kernels run after the host is done
     const Time dispatched = static_cast<double>(decode.program.kernels()) * host.per_kernel() +
                             12.0 * host.per_layer() + host.per_step();
     CHECK(slow.host / dispatched == Approx(1.0));
@@ -285,7 +288,8 @@ TEST_CASE("host and GPU are two clocks") {
     const double gaps =
         static_cast<double>(decode.program.kernels()) * gap_of_stream().in(units::us);
     CHECK(fast.wall.in(units::us) == Approx(fast.gpu.total.time.in(units::us) + gaps));
-    // Forward is dispatched slower than it runs, the update is not: the update's time comes on top.
+    // The forward pass takes longer to dispatch than to run, the update does not, so the update's
+    // time comes on top.
     const ModelStep train = make_step(a, {.phase = Phase::train, .batch = 1, .seq = 512});
     const StepTime step = predict(train, machine, at_launch(host, 10.0 * units::us));
     CHECK(step.wall > step.host);
@@ -294,7 +298,7 @@ TEST_CASE("host and GPU are two clocks") {
     CHECK_THROWS_WITH(find_host("abacus"), contains_text("xeon-h200, xeon-h100"));
 }
 
-TEST_CASE("GPUs that share experts count, and hold a part of them") {
+TEST_CASE("GPUs that share experts are counted, and each holds a part of the experts") {
     const Architecture a = find_model("mixtral-8x7b");
     const model::Machine machine = model::make_machine(model::catalogue().at("h200-sxm"));
     Load load{.request = {.software = Software::serving}, .batches = {8}};
@@ -305,7 +309,7 @@ TEST_CASE("GPUs that share experts count, and hold a part of them") {
     CHECK(eight.gpus == 8);
     CHECK(eight.tpot < one.tpot);
     CHECK(eight.bytes < one.bytes / 4);
-    CHECK(eight.bytes > one.bytes / 8);  // attention and embeddings are on each
+    CHECK(eight.bytes > one.bytes / 8);  // attention and embeddings are on each GPU
 }
 
 TEST_CASE("advice is a prediction that gains") {
@@ -313,10 +317,10 @@ TEST_CASE("advice is a prediction that gains") {
     const auto found = advise(find_model("gpt2"), {.phase = Phase::decode, .seq = 512}, machine,
                               {.host = host_beside(machine.name)});
     REQUIRE_FALSE(found.empty());
-    CHECK(found.front().factor > 2.0);  // a graph: the host takes longer than the kernels
+    CHECK(found.front().factor > 2.0);  // a graph, because the host takes longer than the kernels
 }
 
-TEST_CASE("a request that cannot be is refused by name") {
+TEST_CASE("an impossible request is refused by name") {
     const Architecture a = find_model("gpt2");
     CHECK_THROWS_WITH(make_step(a, {.seq = 2000}), contains_text("gpt2 has 1024 positions"));
     CHECK_THROWS_WITH(make_step(a, {.batch = 0}), contains_text("batch must be"));

@@ -1,4 +1,5 @@
-// Reports of Nsight Compute (CSV) and Nsight Systems (SQLite) as traces, whole, cut and hostile.
+// Reports of Nsight Compute (CSV) and Nsight Systems (SQLite) read as traces: whole, cut and
+// hostile.
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -42,7 +43,7 @@ std::string content_of(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("kernels of Nsight Compute, one line each", "[nsight]") {
+TEST_CASE("kernels of Nsight Compute, one line per kernel", "[nsight]") {
     const TemporaryFile file(wide, ".csv");
     const Trace trace = read_trace(file.path());
     CHECK(trace.recorder == TraceSource::nsight_compute);
@@ -61,7 +62,7 @@ TEST_CASE("kernels of Nsight Compute, one line each", "[nsight]") {
     CHECK(trace.kernels[1].dram_bytes == 500000);
 }
 
-TEST_CASE("kernels of Nsight Compute, a line for each metric", "[nsight]") {
+TEST_CASE("kernels of Nsight Compute, one line per metric", "[nsight]") {
     const TemporaryFile file(lengthwise, ".csv");
     const Trace trace = read_trace(file.path());
     REQUIRE(trace.kernels.size() == 2);  // the third has no time
@@ -72,7 +73,7 @@ TEST_CASE("kernels of Nsight Compute, a line for each metric", "[nsight]") {
     CHECK(trace.device_name().empty());
 }
 
-TEST_CASE("a table that Nsight Compute wrote of a PyTorch program on an H200", "[nsight]") {
+TEST_CASE("a table that Nsight Compute wrote for a PyTorch program on an H200", "[nsight]") {
     const Trace trace = read_trace(RIDGE_NCU);
     CHECK(trace.recorder == TraceSource::nsight_compute);
     CHECK(trace.read.damage.empty());
@@ -118,7 +119,7 @@ TEST_CASE("tables that are cut, ragged or without times", "[nsight]") {
     }
 }
 
-TEST_CASE("a report of Nsight Systems: processes, ranges, copies, a graph", "[nsight]") {
+TEST_CASE("a report of Nsight Systems gives processes, ranges, copies and a graph", "[nsight]") {
     const Trace trace = read_trace(RIDGE_NSYS);
     CHECK(trace.recorder == TraceSource::nsight_systems);
     CHECK(trace.read.damage.empty());
@@ -150,7 +151,7 @@ TEST_CASE("a report of Nsight Systems: processes, ranges, copies, a graph", "[ns
     CHECK(report.operators[0].basis == Basis::shapes);
     const auto& op = std::get<model::Matmul>(report.operators[0].steps.at(0).operation);
     CHECK(op.n == 8192);
-    CHECK(op.type == model::DataType::bf16);  // by the kernel's name
+    CHECK(op.type == model::DataType::bf16);  // from the kernel's name
     CHECK(report.operators[0].predicted->in(units::us) == Approx(90.0).epsilon(0.15));
     for (const OperatorRow& row : report.operators) {
         if (row.name == "Memcpy HtoD") {
@@ -164,7 +165,7 @@ TEST_CASE("a report of Nsight Systems: processes, ranges, copies, a graph", "[ns
     }
 }
 
-TEST_CASE("a damaged SQLite file is said to be damaged, or an error, never more", "[nsight]") {
+TEST_CASE("a damaged SQLite file is reported as damaged or refused", "[nsight]") {
     const std::string whole = content_of(RIDGE_NSYS);
     REQUIRE(whole.size() > 4096);
     std::size_t said = 0;
@@ -192,22 +193,23 @@ TEST_CASE("a damaged SQLite file is said to be damaged, or an error, never more"
     CHECK_THROWS_AS(read_trace(bare.path()), InputError);
 }
 
-TEST_CASE("a SQLite file whose rows or texts have no end is said to be damaged", "[nsight]") {
+TEST_CASE("a SQLite file with endless rows or texts is reported as damaged or refused",
+          "[nsight]") {
     const std::string report = RIDGE_NSYS;
     const std::string folder = report.substr(0, report.rfind('/'));
-    // A view that counts without end, with rows and without.
+    // A view that counts without end, with and without rows.
     for (const char* name : {"/endless_view.sqlite", "/silent_view.sqlite"}) {
         const Trace trace = read_trace(folder + name);
         INFO(name);
         CHECK(trace.kernels.size() == 5);
         CHECK(trace.read.damage == "contains a view or a computed value, which is not read");
     }
-    // A column of 6 kB a row from nothing.
+    // A computed column that makes 6 kB per row.
     CHECK_THROWS_WITH(read_trace(folder + "/computed_texts.sqlite"),
                       contains_text("contains more rows than its size allows"));
 }
 
-TEST_CASE("ranges that name an operator", "[nsight]") {
+TEST_CASE("ranges that name an operator are recognised", "[nsight]") {
     const RangeOperator mm = operator_in("aten::mm, op_id = 7, sizes = [[8, 4], [], [4, 2]]");
     CHECK(mm.name == "aten::mm");
     CHECK(mm.inputs == R"(["?","?","?"]|[[8, 4], [], [4, 2]]||)");

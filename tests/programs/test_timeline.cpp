@@ -1,4 +1,4 @@
-// Busy and idle time of a GPU, by hand.
+// Busy and idle time of a GPU, worked out by hand.
 #include "programs/traces/timeline.h"
 
 #include "tests/catch.h"
@@ -33,7 +33,7 @@ Trace trace_of(const std::vector<KernelAt>& kernels) {
 
 }  // namespace
 
-TEST_CASE("gaps are idle time, the host's as far as it launched late", "[trace]") {
+TEST_CASE("gaps are idle time, and late launches are the host's share of it", "[trace]") {
     // Busy 0-100, 110-200 (launched in time), 300-400 (its launch returned at 290).
     const Timeline timeline = timeline_of(trace_of({{0, 100, 0}, {110, 90, 50}, {300, 100, 290}}));
     CHECK(timeline.span_ns == 400);
@@ -44,15 +44,15 @@ TEST_CASE("gaps are idle time, the host's as far as it launched late", "[trace]"
     CHECK(timeline.gaps == 2);
 }
 
-TEST_CASE("kernels at the same time count once as busy, twice as kernel time", "[trace]") {
+TEST_CASE("overlapping kernels count once as busy time and twice as kernel time", "[trace]") {
     const Timeline timeline = timeline_of(trace_of({{0, 100}, {20, 30}, {90, 60}, {160, 10}}));
     CHECK(timeline.kernel_ns == 200);
     CHECK(timeline.busy_ns == 160);
     CHECK(timeline.idle_ns() == 10);
-    CHECK(timeline.host_late_ns == 0);  // nobody knows when it was launched
+    CHECK(timeline.host_late_ns == 0);  // the launch times are unknown
 }
 
-TEST_CASE("communication is hidden where a kernel runs beside it", "[trace]") {
+TEST_CASE("communication is hidden while another kernel runs", "[trace]") {
     const char* nccl = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL";
     const Timeline timeline =
         timeline_of(trace_of({{0, 100}, {50, 200, -1, nccl}, {120, 30}, {300, 50, -1, nccl}}));

@@ -1,4 +1,4 @@
-// Reading of profiler traces: what is kept, who launched what, and what damage does.
+// Reading of profiler traces: what is kept, who launched what, and the effects of damage.
 #include "programs/traces/trace.h"
 
 #include <fstream>
@@ -77,13 +77,14 @@ TEST_CASE("a trace gives operators, kernels and who launched them", "[trace]") {
     CHECK(gemm.shared_bytes == 1024);
     CHECK(trace.text(trace.launches[static_cast<std::size_t>(gemm.launch)].name) ==
           "cudaLaunchKernel");
-    CHECK(replayed.op == 2);  // without an id: the operator open when its graph was launched
-    CHECK(fill.op == none);   // neither its id nor its launch is in the trace
+    CHECK(replayed.op ==
+          2);  // without an id, the operator that was open when its graph was launched
+    CHECK(fill.op == none);  // neither its id nor its launch is in the trace
     CHECK(fill.kind == ActivityKind::fill);
     CHECK(fill.bytes == 4);
 }
 
-TEST_CASE("ranges around a launch, and what a collective says of itself", "[trace]") {
+TEST_CASE("ranges around a launch, and the description of a collective", "[trace]") {
     const TemporaryFile file(R"json([
       {"ph":"X","cat":"user_annotation","name":"step","tid":1,"ts":0,"dur":100,"args":{"External id":9}},
       {"ph":"X","cat":"python_function","name":"nn.Module: MLP_0","tid":1,"ts":10,"dur":50},
@@ -112,7 +113,7 @@ TEST_CASE("ranges around a launch, and what a collective says of itself", "[trac
     CHECK(trace.kernels[0].collective == TextId::empty);
 }
 
-TEST_CASE("a bare array of events is a trace as well", "[trace]") {
+TEST_CASE("a bare array of events is a trace too", "[trace]") {
     const TemporaryFile file(R"([{"ph":"X","cat":"kernel","name":"k","ts":1e3,"dur":"x"}])");
     const Trace trace = read_trace(file.path());
     REQUIRE(trace.kernels.size() == 1);
@@ -121,7 +122,7 @@ TEST_CASE("a bare array of events is a trace as well", "[trace]") {
     CHECK(trace.device_name().empty());
 }
 
-TEST_CASE("a file cut anywhere gives the events before the cut and says where it broke",
+TEST_CASE("a file that is cut anywhere gives the events before the cut and says where it broke",
           "[trace]") {
     for (std::size_t length = 1; length < small.size(); length += 7) {
         const TemporaryFile file(small.substr(0, length));
@@ -130,13 +131,13 @@ TEST_CASE("a file cut anywhere gives the events before the cut and says where it
             CHECK(trace.read.events <= 9);
             CHECK(trace.read.damage.find("at byte") != std::string::npos);
         } catch (const InputError& error) {
-            CHECK(error.location().file == file.path());  // not one whole event
+            CHECK(error.location().file == file.path());  // there is no complete event
             CHECK(length < 400);
         }
     }
 }
 
-TEST_CASE("damaged gzip, deep nesting and things that are not files are errors or said",
+TEST_CASE("damaged gzip and deep nesting are reported, and what is not a trace is refused",
           "[trace]") {
     std::ifstream in(RIDGE_TRACES "/trace_gpt2_train.json.gz", std::ios::binary);
     const std::string packed((std::istreambuf_iterator<char>(in)), {});
@@ -160,7 +161,7 @@ TEST_CASE("damaged gzip, deep nesting and things that are not files are errors o
     CHECK_THROWS_AS(read_trace("/dev/zero"), InputError);
 }
 
-TEST_CASE("every kernel of PyTorch's own traces finds its operator", "[trace]") {
+TEST_CASE("every kernel in PyTorch's own traces finds its operator", "[trace]") {
     struct Expected {
         const char* file;
         std::size_t operators;

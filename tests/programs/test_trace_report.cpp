@@ -1,4 +1,4 @@
-// Reports on PyTorch's own traces: everything attributed, the known savings found.
+// Reports on PyTorch's own traces: everything is attributed, and the known savings are found.
 #include <algorithm>
 
 #include "model/machine/catalogue.h"
@@ -26,7 +26,7 @@ const Saving* saving_with(const TraceReport& report, SavingKind kind, const std:
 
 }  // namespace
 
-TEST_CASE("nine in ten microseconds of the traces are attributed and modelled", "[report]") {
+TEST_CASE("99 % of the kernel time in the traces is attributed and modelled", "[report]") {
     for (const char* name : {"trace_llama_prefill", "trace_gpt2_train", "trace_llama_compiled"}) {
         const TraceReport report = report_on(name);
         INFO(name);
@@ -49,12 +49,12 @@ TEST_CASE("nine in ten microseconds of the traces are attributed and modelled", 
     }
 }
 
-TEST_CASE("a prefill's savings: the host, the norms, the rotary embedding", "[report]") {
+TEST_CASE("savings of a prefill: the host, the norms, the rotary embedding", "[report]") {
     const TraceReport report = report_on("trace_llama_prefill");
     const Saving* const idle = saving_with(report, SavingKind::idle, "host");
     REQUIRE(idle != nullptr);
     CHECK(idle->saves().in(units::us) == Approx(2290.6).epsilon(0.01));
-    // Two layers with two norms each, behind the residual's sum.
+    // Two layers with two norms each, after the residual's sum.
     const Saving* const norm =
         saving_with(report, SavingKind::fusion, "pow, mean, add, rsqrt, mul, copy_, mul");
     REQUIRE(norm != nullptr);
@@ -88,8 +88,8 @@ TEST_CASE("each kernel has its row; late launches and needless work add up", "[r
     CHECK(report.utilisation == Approx(0.132).epsilon(0.02));
 }
 
-TEST_CASE("communication is predicted by its size, and what hides it is counted", "[report]") {
-    // 1 MiB of bf16 over 8 GPUs for 100 us, a product beside its first half.
+TEST_CASE("communication is predicted from its size, and its hidden part is counted", "[report]") {
+    // 1 MiB of bf16 over 8 GPUs for 100 us, with a product beside the first half.
     Trace trace;
     trace.file = "two streams";
     TraceBuilder builder(trace);
@@ -115,7 +115,7 @@ TEST_CASE("communication is predicted by its size, and what hides it is counted"
     CHECK(collective.family == OperatorFamily::communication);
     CHECK(collective.shape == "1.05 MB of bf16 over 8 GPUs");
     REQUIRE(collective.predicted);
-    // Each GPU sends and receives 2 x 7/8 of it over 450 GB/s.
+    // Each GPU sends and receives 2 x 7/8 of it at 450 GB/s.
     CHECK(collective.predicted->in(units::us) > 4.0);
     CHECK(collective.predicted->in(units::us) < 100.0);
     CHECK(report.timeline.communication_ns == 100000);
@@ -128,7 +128,8 @@ TEST_CASE("communication is predicted by its size, and what hides it is counted"
     CHECK(report.ranges[1].name.empty());
 }
 
-TEST_CASE("kernels that only counters know are predicted by the bytes they moved", "[report]") {
+TEST_CASE("kernels known only by counters are predicted from the bytes that they moved",
+          "[report]") {
     Trace trace;
     trace.recorder = TraceSource::nsight_compute;
     TraceBuilder builder(trace);
@@ -146,12 +147,12 @@ TEST_CASE("kernels that only counters know are predicted by the bytes they moved
     REQUIRE(report.operators.size() == 2);
     CHECK(report.operators[0].count == 2);
     CHECK(report.operators[0].basis == Basis::counters);
-    // 101 MB at somewhat less than 4.8 TB/s.
+    // 101 MB at slightly less than 4.8 TB/s.
     CHECK(report.operators[0].predicted->in(units::us) / 2 == Approx(25.0).margin(4.0));
     CHECK_FALSE(report.operators[1].predicted);
     CHECK(report.operators[1].reason.find("dram__bytes") != std::string::npos);
     CHECK(report.timeline.idle_ns() == 0);
-    CHECK(report.attributed_share == 0.0);  // kernels alone
+    CHECK(report.attributed_share == 0.0);  // there are only kernels
     CHECK(report.modelled_share == Approx(2.0 / 3.0));
 }
 
@@ -165,7 +166,7 @@ TEST_CASE("the same program on another GPU", "[report]") {
     for (const OperatorRow& row : here.operators) first += row.predicted.value_or(Time{});
     for (const OperatorRow& row : there.operators) second += row.predicted.value_or(Time{});
     CHECK(second > first);
-    // What was measured on one GPU is not set against what another would take.
+    // Times measured on one GPU are not compared with predictions for another.
     const TraceReport elsewhere =
         report_of(read_trace(std::string(RIDGE_TRACES "/trace_llama_prefill.json.gz")),
                   model::make_machine(model::catalogue().at("a100-sxm-80gb")), Target::other);

@@ -1,4 +1,4 @@
-"""The notebooks run, and say what they said when they were last executed (numbers may move with the parameters)."""
+"""The notebooks run and print what they printed when they were last executed; numbers may move with the parameters."""
 
 import ast
 import contextlib
@@ -16,7 +16,7 @@ except ImportError:
 try:
     import torch
 
-    modern = hasattr(torch, "compile")  # whose operators the notebooks show
+    modern = hasattr(torch, "compile")  # the notebooks show its operators
 except ImportError:
     modern = False
 
@@ -24,7 +24,7 @@ FOLDER = pathlib.Path(__file__).resolve().parents[2] / "python" / "notebooks"
 
 
 def run_cell(source, names):
-    """What the cell prints, and its last value: what a notebook shows beneath it."""
+    """Returns what the cell prints and its last value, which a notebook shows below it."""
     tree = ast.parse(source)
     last = ast.Expression(tree.body.pop().value) if isinstance(tree.body[-1], ast.Expr) else None
     printed = io.StringIO()
@@ -37,19 +37,19 @@ def run_cell(source, names):
 
 
 def shown(cell):
-    """Text printed and the value's text, as the notebook keeps them."""
+    """Returns the printed text and the text of the value, as the notebook keeps them."""
     printed = "".join("".join(output["text"]) for output in cell["outputs"] if output["output_type"] == "stream")
     values = ["".join(output["data"]["text/plain"]) for output in cell["outputs"] if output["output_type"] == "execute_result"]
     return printed, values[0] if values else None
 
 
 def words(text):
-    """The words of a text, without the numbers that a refit moves, their signs and units."""
+    """Returns the words of a text, without numbers, signs and units, which a refit moves."""
     return re.findall(r"[A-Za-z_]{3,}", text)
 
 
 def numbers(text):
-    """The numbers of a text, in order."""
+    """Returns the numbers of a text, in order."""
     return [float(number) for number in re.findall(r"(?<![A-Za-z_0-9.-])\d+(?:\.\d+)?(?![A-Za-z_0-9.])", text)]
 
 
@@ -61,7 +61,7 @@ class Notebooks(unittest.TestCase):
         self.addCleanup(os.chdir, before)
 
     def agree(self, found, kept):
-        """The same words, and numbers that a refit has moved by a quarter at most."""
+        """Checks that the words are the same and that numbers differ by a quarter at most, as after a refit."""
         self.assertEqual(words(found), words(kept), "execute the notebook again")
         for now, then in zip(numbers(found), numbers(kept)):
             self.assertLessEqual(abs(now - then), 0.25 * max(now, then) + 1.0, "execute the notebook again")

@@ -1,5 +1,5 @@
-"""The Python package, installed: answers equal the program's, tables come back as they went in, errors name
-their field. Run by scripts/wheel in a clean virtual environment; `python -m unittest discover tests/python`.
+"""The installed Python package: answers equal the program's, tables come back as they were given, errors name
+their field. scripts/wheel runs it in a clean virtual environment with `python -m unittest discover tests/python`.
 """
 
 import json
@@ -218,7 +218,7 @@ class Tables(unittest.TestCase):
             start = time.process_time()
             ridge.predict_table(table, operation="matmul", gpu=GPU)
             best = min(best, time.process_time() - start)
-        # The aim is 2 s a million; machines of tests are slower, so this only catches a wrong method.
+        # The aim is 2 s per million rows. Test machines are slower, so this only catches a wrong method.
         self.assertLess(best * 5, 20.0)
 
     def test_gil_is_released(self):
@@ -277,7 +277,7 @@ class Package(unittest.TestCase):
         self.assertLess(library.stat().st_size, 24e6)
 
     def test_import_is_quick(self):
-        # CPU time, so that it holds on a busy machine too; the best of a few, the first of which fills caches.
+        # CPU time, so that a busy machine does not matter, and the best of several, because the first fills caches.
         timed = "import time; s=time.process_time(); import ridge; print(time.process_time()-s)"
         best = min(
             float(subprocess.run([sys.executable, "-c", timed], capture_output=True, check=True, text=True).stdout)

@@ -1,4 +1,4 @@
-"""`ridge.torch`: a model's operators, time and memory from fake tensors, without a GPU."""
+"""`ridge.torch`: operators, time and memory of a model from fake tensors, without a GPU."""
 
 import unittest
 
@@ -54,8 +54,8 @@ class Estimates(unittest.TestCase):
         report = self.estimate()
         inputs = self.example.numel() * 4
         hidden = 1024 * 2048 * 4
-        # Weights, input, and at the fullest moment the norm's input and result with two vectors of statistics.
-        self.assertEqual(report.workspace_bytes, 32 << 20)  # cuBLAS's on a Hopper, for the one thread that multiplies
+        # At the peak: weights, input, and the norm's input and result with two vectors of statistics.
+        self.assertEqual(report.workspace_bytes, 32 << 20)  # cuBLAS's workspace on Hopper, for the one thread that multiplies
         peak = report.peak_bytes - report.workspace_bytes
         self.assertGreaterEqual(peak, report.weights_bytes + inputs + 2 * hidden)
         self.assertLess(peak, report.weights_bytes + inputs + 3 * hidden + (8 << 20))
@@ -69,7 +69,7 @@ class Estimates(unittest.TestCase):
         self.assertIn("aten::native_layer_norm_backward", self.names(training))
         stepped = self.estimate(mode="train", optimizer="adamw")
         self.assertGreater(stepped.gpu_time_us, training.gpu_time_us)
-        # Weights, gradients and two moments; by then the activations are gone.
+        # Weights, gradients and two moments. The activations are freed by then.
         self.assertGreaterEqual(stepped.peak_bytes, 4 * inference.weights_bytes)
 
     def test_the_model_is_left_as_it_was(self):
@@ -109,7 +109,7 @@ class Estimates(unittest.TestCase):
 
 
 class Attending(torch.nn.Module if torch else object):
-    """Attention with dropout behind a projection."""
+    """Attention with dropout after a projection."""
 
     def __init__(self, dropout=0.1):
         super().__init__()
@@ -125,7 +125,7 @@ class Attending(torch.nn.Module if torch else object):
 
 @unittest.skipIf(torch is None, "PyTorch is not installed")
 class Dispatch(unittest.TestCase):
-    """Attention and dropout are the operators of a GPU, whatever this machine would run."""
+    """Attention and dropout use the GPU's operators, whatever this machine would run."""
 
     def operators(self, model, *args, **options):
         from ridge.torch import estimate
@@ -145,7 +145,7 @@ class Dispatch(unittest.TestCase):
             self.assertEqual(names[f"_scaled_dot_product_{backend}_attention_backward"], 1)
             self.assertEqual(names["native_dropout"], 1)
             self.assertFalse({"bmm", "_softmax", "_safe_softmax", "bernoulli_"} & set(names))
-            # No matrix of scores: 2 x 4 x 512 x 512 of them would be 4 MiB in two bytes.
+            # There is no matrix of scores, which would take 4 MiB: 2 x 4 x 512 x 512 elements of two bytes.
             self.assertLess(report.peak_bytes - report.workspace_bytes, 10 << 20)
 
     @unittest.skipIf(not hasattr(torch and torch.nn.functional, "scaled_dot_product_attention"), "PyTorch before 2.0")
@@ -204,7 +204,7 @@ class Dispatch(unittest.TestCase):
         from ridge.torch import estimate
 
         report = estimate(Appends(), torch.zeros(1, 128), Cache(), gpu=GPU)
-        self.assertGreaterEqual(report.peak_bytes, 2 * 4 << 20)  # the old one and the new one
+        self.assertGreaterEqual(report.peak_bytes, 2 * 4 << 20)  # the old cache and the new one
 
 
 if __name__ == "__main__":

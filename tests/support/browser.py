@@ -1,4 +1,4 @@
-"""Headless Chromium for tests, spoken to by its DevTools protocol over a pipe: nothing beside it is needed."""
+"""Headless Chromium for tests, controlled by its DevTools protocol over a pipe. It needs no other package."""
 
 import base64
 import contextlib
@@ -19,7 +19,7 @@ def check(holds, what):
 
 
 def summary():
-    """Prints what failed; the exit status of the test."""
+    """Prints the failures and returns the exit status of the test."""
     for failure in FAILURES:
         print("FAILED:", failure)
     print(f"{len(FAILURES)} failures")
@@ -27,7 +27,7 @@ def summary():
 
 
 def program():
-    """The path of a browser; without one, None and a line that says so (CTest then skips the test)."""
+    """Returns the path of a browser. Without one, prints why CTest skips the test and returns None."""
     names = ("chromium", "chromium-browser", "google-chrome")
     found = next(filter(None, map(shutil.which, names)), None)
     if found is None:
@@ -37,8 +37,8 @@ def program():
 
 @contextlib.contextmanager
 def opened(path):
-    """The browser at `path` and an empty folder for the pages; both are gone afterwards."""
-    # A process of the browser may write one more file while its profile is being removed: that is no failure.
+    """Opens the browser at `path` with an empty folder for pages; both are removed afterwards."""
+    # A process of the browser may still write a file while its profile is removed. That is not a failure.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = pathlib.Path(name)
         pages = folder / "pages"
@@ -51,14 +51,14 @@ def opened(path):
 
 
 class Browser:
-    """Chromium at the other end of two pipes; messages end with a zero byte."""
+    """Chromium at the other end of two pipes. Each message ends with a zero byte."""
 
     def __init__(self, program, profile):
         to_read, self.to_write = os.pipe()
         self.from_read, from_write = os.pipe()
 
         def connect():
-            # Descriptors 3 and 4 are the browser's ends; move them out of each other's way first.
+            # The browser expects descriptors 3 and 4. Duplicate both first, so that neither overwrites the other.
             reading, writing = os.dup(to_read), os.dup(from_write)
             os.dup2(reading, 3)
             os.dup2(writing, 4)
@@ -97,14 +97,14 @@ class Browser:
             return answer["result"]
 
     def close(self):
-        # The processes beside the first one write to the profile too, so the whole group ends here.
+        # The browser's other processes write to the profile too, so end the whole group.
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         os.close(self.to_write)
         os.close(self.from_read)
 
     def run(self, script):
-        """The value of a JavaScript expression."""
+        """Returns the value of a JavaScript expression."""
         result = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in result:
             raise RuntimeError(f"{script}: {result['exceptionDetails']}")
@@ -145,7 +145,7 @@ class Browser:
         self.mouse("mouseReleased", end, button="left", clickCount=1)
 
     def screenshot(self, path=None, clip=None):
-        """The PNG of a part of the page, without `clip` of its first 2400 pixels; written to `path`."""
+        """Returns a PNG of the area `clip`, or of the first 2400 pixels of the page, and writes it to `path` if given."""
         if clip is None:
             size = self.call("Page.getLayoutMetrics")["cssContentSize"]
             clip = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], 2400), "scale": 1}

@@ -18,7 +18,7 @@ using namespace model::bundled;
 using model::Implementation;
 using Launches = std::vector<LaunchGrid>;
 
-/// The kernels of each operation.
+/// The expected launches of each kind of operation.
 struct Expected {
     const model::Execution& execution;
     std::int64_t sm_count;
@@ -48,7 +48,8 @@ struct Expected {
         if (execution.implementation == Implementation::wgmma) {
             return Launches{attention_wgmma_grid(extents, sm_count)};
         }
-        if (execution.implementation == Implementation::standard) {  // of the three, the softmax
+        if (execution.implementation ==
+            Implementation::standard) {  // of its three kernels, the softmax
             return Launches{score_softmax_grid(op.batch * op.heads * op.seq_q,
                                                score_softmax_plan(op.seq_kv, size_of(op.type)))};
         }
@@ -132,7 +133,8 @@ struct Expected {
 }  // namespace
 
 std::optional<Launches> bundled_launches(const measure::Question& question, std::int64_t sm_count) {
-    constexpr std::int64_t unit = 128;  // bytes of shared memory, in which the driver reports it
+    constexpr std::int64_t unit =
+        128;  // granularity of shared memory that the driver reports, in bytes
     if (model::needs_framework(question.operation) ||
         model::is_framework(question.execution.implementation)) {
         return std::nullopt;

@@ -1,10 +1,10 @@
-// What the bundled kernels of an operation are launched with, by model/bundled: the expectation of
-// the tests that compare it with records and with a GPU.
+// The launches that model/bundled expects of an operation's bundled kernels, for tests that compare
+// them with records and with a GPU.
 //
 //   const auto launches = bundled_launches(question, 132);
 //   launches->front().grid.blocks()
 //
-// Limits: grids, threads and shared memory as they are on sm_80 and newer; library products have no
+// Limits: grids, threads and shared memory are those on sm_80 and newer. Library products have no
 // entry.
 #pragma once
 
@@ -18,15 +18,15 @@
 
 namespace ridge::test {
 
-/// The kernels of one run in order; empty where a library carries the operation out.
+/// The kernels of one run, in order. Nothing if a library carries out the operation.
 [[nodiscard]] std::optional<std::vector<model::bundled::LaunchGrid>> bundled_launches(
     const measure::Question& question, std::int64_t sm_count);
 
-/// What was launched, repetitions one by one.
+/// The recorded launches, with repetitions one by one.
 [[nodiscard]] std::vector<model::bundled::LaunchGrid> recorded_launches(
     const measure::Geometry& geometry);
 
-/// The same in an order that does not depend on which kernels a record joins.
+/// The launches in a fixed order, so that the order within a record does not matter.
 [[nodiscard]] std::vector<model::bundled::LaunchGrid> sorted(
     std::vector<model::bundled::LaunchGrid> launches);
 

@@ -29,7 +29,7 @@ std::uint64_t hash_of(const std::string& text, std::uint64_t seed) {
     return hash;
 }
 
-/// Gaussian numbers by Box and Muller over a 64-bit linear congruential generator (Knuth's MMIX).
+/// Gaussian numbers by Box and Muller from a 64-bit linear congruential generator (Knuth's MMIX).
 class Noise {
   public:
     explicit Noise(std::uint64_t seed) : state_(seed) {}
@@ -132,7 +132,7 @@ class FakeCase : public Case {
     std::int64_t taken_ = 0;
 };
 
-/// What one sample of a microbenchmark does and how long it takes.
+/// The work of one sample of a microbenchmark, and its time.
 struct Ceiling {
     double amount = 0.0;
     Time time;
@@ -148,7 +148,7 @@ Ceiling dram(const FakePlan& plan, const MicrobenchmarkRequest& request, double 
             .time = Time::from_base(std::pow(std::pow(fixed, p) + std::pow(moving, p), 1.0 / p))};
 }
 
-/// A second's worth of work at `rate` units per second, in 100 us.
+/// The work of 100 us at `efficiency` times `rate` units per second.
 std::optional<Ceiling> at_rate(std::optional<double> rate, double efficiency) {
     if (!rate || *rate <= 0.0) return std::nullopt;
     constexpr double duration = 1e-4;
@@ -183,7 +183,7 @@ std::optional<Ceiling> ceiling_of(const FakePlan& plan, const MicrobenchmarkRequ
             return dram(plan, request, 3.0);
         case Microbenchmark::l2_read:
             return at_rate(base_of(machine.l2_bandwidth), ceilings.other);
-        case Microbenchmark::l1_read:  // the same unit on NVIDIA GPUs
+        case Microbenchmark::l1_read:  // shared memory and L1 are the same unit on NVIDIA GPUs
         case Microbenchmark::shared_read:
             return at_rate(base_of(machine.shared_bandwidth), ceilings.other);
         case Microbenchmark::fma:

@@ -1,11 +1,13 @@
-// A measuring machine without hardware: plausible times with deterministic noise, faults on demand.
+// A measuring machine without hardware: plausible times with deterministic noise, and faults on
+// demand.
 //
 //   FakeDevice device(fake_plan(catalogue.at("h200-sxm")));
 //
-// Method: a case takes what `model::predict` says times `bias`, with log-normal noise drawn from a
-// generator that depends on the seed and the question alone, so that two runs agree and two
-// questions differ. Ceilings follow the machine's datasheet with a fixed efficiency and a ramp, so
-// that fits have something known to find. It exists for tests of everything around a device.
+// Method: a case takes the time that `model::predict` gives, times `bias` and log-normal noise. The
+// noise comes from a generator that depends only on the seed and the question, so two runs agree
+// and two questions differ. Ceilings follow the machine's datasheet with a fixed efficiency and a
+// ramp, so that fits have something known to find. The fake serves tests of everything around a
+// device.
 #pragma once
 
 #include <cstdint>
@@ -19,21 +21,21 @@
 
 namespace ridge::measure {
 
-/// What goes wrong with one question.
+/// What goes wrong with a question.
 enum class Fault : std::uint8_t {
     none,
     unavailable,     ///< cannot be prepared
     wrong_result,    ///< fails its verification
     failing,         ///< a device call fails while sampling
-    fatal,           ///< the same, and the device does not recover
-    some_throttled,  ///< every fourth sample, 30 % slower
+    fatal,           ///< as failing, and the device does not recover
+    some_throttled,  ///< every fourth sample is throttled and 30 % slower
     all_throttled
 };
 
-/// The ceilings that the fake's microbenchmarks show.
+/// The ceilings that the fake's microbenchmarks reach.
 struct FakeCeilings {
     double dram_efficiency = 0.90;
-    Time dram_latency = 2.0 * units::us;  ///< fixed time beside the traffic
+    Time dram_latency = 2.0 * units::us;  ///< fixed time besides the traffic
     double ramp_exponent = 2.0;
     double tensor_burst = 0.97;
     double tensor_sustained = 0.75;
@@ -43,7 +45,7 @@ struct FakeCeilings {
 struct FakePlan {
     DeviceInfo info{};
     model::Machine machine{};
-    double bias = 1.0;     ///< measured over predicted time
+    double bias = 1.0;     ///< measured time over predicted time
     double noise = 0.004;  ///< relative
     std::uint64_t seed = 1;
     FakeCeilings ceilings{};
@@ -51,7 +53,7 @@ struct FakePlan {
     std::function<void()> on_sample{};  ///< called at every `Case::sample`
 };
 
-/// A plan with all features, named as the driver names this GPU (its first alias).
+/// A plan with all features. The device has the driver's name of this GPU (its first alias).
 [[nodiscard]] FakePlan fake_plan(const hardware::Description& description);
 
 /// Marks a feature of the plan as missing.

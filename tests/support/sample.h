@@ -1,10 +1,11 @@
-// Every one of many like cases, or under sanitizers, where each takes six times as long, one in several.
+// Takes every case of many similar ones, or one in several under sanitizers, where each takes six
+// times as long.
 //
 //   Sample sample;
 //   for (const auto& field : fields) {
 //       if (!sample.takes_next()) continue;
 //
-// RIDGE_ONE_IN=5 takes the first, sixth, eleventh ... case; without it every case is taken.
+// RIDGE_ONE_IN=5 takes the first, sixth, eleventh ... case. Without it every case is taken.
 #pragma once
 
 #include <algorithm>

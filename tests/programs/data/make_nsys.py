@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
-"""Writes nsys_report.sqlite beside itself: a small export in the schema of Nsight Systems 2024, made up by hand.
-
-And three that a reader must not follow: texts that are a view over a count without end, with and without rows, and a column
-that computes long texts.
-
-Two processes of one H200 with equal correlation ids: one calls an operator within ranges (as PyTorch's emit_nvtx writes
-them) and replays a graph that was recorded as a whole, the other copies to the GPU and fills.
+"""Writes nsys_report.sqlite beside itself: a small, invented export in the schema of Nsight Systems 2024.
+It also writes three files that a reader must not follow: two whose texts are a view that counts without end, with
+and without rows, and one with a column that computes long texts.
+The report has two processes of one H200 with equal correlation ids. One calls an operator within ranges, as PyTorch's
+emit_nvtx writes them, and replays a graph that was recorded as a whole. The other copies to the GPU and fills memory.
 """
 import pathlib
 import sqlite3
