@@ -150,7 +150,7 @@ void advise_on(Adviser& adviser, const Matmul& op) {
     } else if (adviser.execution().tile) {
         Execution free = adviser.execution();
         free.tile.reset();
-        adviser.add(adviser.consider("leave the tile to the library", op, free));
+        adviser.add(adviser.consider("let the library choose the tile", op, free));
     }
     if (const auto type = cheaper(op.type)) {
         Matmul narrow = op;
@@ -234,7 +234,7 @@ std::vector<Advice> advise(const Operation& operation, const Execution& executio
     if (execution.launch == LaunchMode::stream) {
         Execution graph = execution;
         graph.launch = LaunchMode::graph;
-        adviser.add(adviser.consider("replay in a graph", operation, graph));
+        adviser.add(adviser.consider("replay it in a graph", operation, graph));
     }
     return adviser.sorted();
 }

@@ -172,20 +172,20 @@ Time least_time(const AccessWork& access, const Machine& machine, L2State l2) {
 /// Why this machine has no answer; empty when it has.
 std::string missing_for(const Access& op, const Machine& machine) {
     if (!features_of(machine.compute_capability).warps) {
-        return "access patterns are counted for warps of 32 threads; " + machine.name + " has none";
+        return "access patterns are counted for warps of 32 threads, which " + machine.name +
+               " does not have";
     }
     const Bandwidth shared = machine.shared_bandwidth.value_or(Bandwidth{});
     const bool on_chip =
         op.pattern == AccessPattern::bank_conflict || op.pattern == AccessPattern::reread;
     if (on_chip && shared <= Bandwidth{}) {
         return "the description of " + machine.name +
-               " has no bandwidth of its shared memory (shared.bytes_per_clock, clock.boost)";
+               " has no shared-memory bandwidth (shared.bytes_per_clock, clock.boost)";
     }
     if (op.pattern == AccessPattern::chase && !(machine.memory && has_latencies(machine))) {
         return "the description of " + machine.name +
-               " has no latencies of its L1, L2 and DRAM (latency.l1, latency.l2, latency.dram), "
-               "or "
-               "no model of memory-bound kernels";
+               " has no latencies of L1, L2 and DRAM (latency.l1, latency.l2, latency.dram), or no "
+               "model of memory-bound kernels";
     }
     const FlopRate vector = machine.vector_peak(DataType::fp32).value_or(FlopRate{});
     if (op.pattern == AccessPattern::divergent && vector <= FlopRate{}) {

@@ -118,7 +118,7 @@ bool decodes_with_splits(const Attention& attention) {
 
 std::string bundled_attention_refusal(const Attention& attention) {
     if (attention.direction == Direction::backward) {
-        return "there is no bundled backward pass of attention";
+        return "the bundled attention kernels have no backward pass";
     }
     if (attention.head_dim != 64 && attention.head_dim != 128) {
         return "the bundled attention kernels take head_dim 64 or 128";
@@ -128,7 +128,7 @@ std::string bundled_attention_refusal(const Attention& attention) {
     }
     if (attention.window != 0) return "the bundled attention kernels have no sliding window";
     if (attention.kv_write) return "the bundled attention kernels do not write the cache";
-    if (attention.paged) return "the bundled attention kernels read no page tables";
+    if (attention.paged) return "the bundled attention kernels do not read page tables";
     return {};
 }
 

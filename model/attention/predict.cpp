@@ -270,16 +270,17 @@ std::string refusal(const Attention& op, Implementation asked_for, Implementatio
         implementation != Implementation::flashinfer) {
         return "kv_dtype " + std::string(name_of(cache_type_of(op))) + " with dtype " +
                std::string(name_of(op.type)) +
-               " is modelled for flash3 (compute capability 9.0) and flashinfer (10.0)" +
+               " is modelled only for flash3 (compute capability 9.0) and flashinfer (10.0)" +
                (machine.compute_capability == 90 ? "" : ", which " + machine.name + " lacks");
     }
     if (is_bundled_attention(implementation)) return bundled_refusal(op, implementation, machine);
     if (asked_for == Implementation::torch_cudnn && machine.compute_capability == 0) {
-        return "cuDNN runs on NVIDIA's GPUs, which " + machine.name + " is not";
+        return "cuDNN runs on NVIDIA GPUs only; " + machine.name + " is not one";
     }
     if (is_backend_of_sdpa(asked_for) && (op.window != 0 || op.paged || op.kv_write)) {
-        return "scaled_dot_product_attention has no sliding window, reads no page tables and does "
-               "not write the cache";
+        return "scaled_dot_product_attention has no sliding window, and it neither reads page "
+               "tables "
+               "nor writes the cache";
     }
     if (!machine.tensor_peak(op.type) && !machine.vector_peak(op.type)) {
         return "dtype " + std::string(name_of(op.type)) +
@@ -287,7 +288,8 @@ std::string refusal(const Attention& op, Implementation asked_for, Implementatio
     }
     const bool efficient = asked_for == Implementation::torch_efficient;
     if (!efficient && !is_unfused(implementation) && op.type == DataType::fp32) {
-        return "flash attention is modelled for 16- and 8-bit types; use impl standard for fp32";
+        return "flash attention is modelled only for 16- and 8-bit types; use impl standard for "
+               "fp32";
     }
     return {};
 }

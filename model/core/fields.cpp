@@ -324,7 +324,7 @@ Access make_access(const Parameters& p) {
             throw InputError(
                 std::string(name) + " does not belong to pattern " + std::string(name_of(chosen)),
                 {},
-                own.empty() ? "that pattern takes none of these fields"
+                own.empty() ? "that pattern takes none of the fields stride, offset, paths and ways"
                             : "its own field is " + std::string(own));
         }
         degree = p.count(field);

@@ -43,8 +43,9 @@ void require_product(std::initializer_list<NamedCount> factors) {
 void require_plain(std::string_view field, DataType type) {
     if (!is_block_scaled(type)) return;
     throw InputError(std::string(field) + ": " + std::string(name_of(type)) +
-                         " is a type of the operands of products",
-                     {}, "ops with dtype " + std::string(name_of(type)) + ": matmul, moe");
+                         " is a type for the operands of products only",
+                     {},
+                     "operations that take dtype " + std::string(name_of(type)) + ": matmul, moe");
 }
 
 void check(const Matmul& op) {
@@ -53,7 +54,7 @@ void check(const Matmul& op) {
     require_plain("accumulate", op.accumulate);
     if ((op.type == DataType::fp64) != (op.accumulate == DataType::fp64)) {
         throw InputError("accumulate: " + std::string(name_of(op.accumulate)) +
-                         " does not go with dtype " + std::string(name_of(op.type)));
+                         " does not work with dtype " + std::string(name_of(op.type)));
     }
     if (op.accumulate != DataType::fp64 && op.accumulate != DataType::fp32 &&
         !(op.accumulate == DataType::fp16 &&
@@ -64,8 +65,7 @@ void check(const Matmul& op) {
                          {}, "fp32; fp16 with fp16 or fp8; fp64 with fp64");
     }
     if (op.output == DataType::int32 && op.type != DataType::int8) {
-        throw InputError("out_dtype: int32 goes with dtype int8, not " +
-                         std::string(name_of(op.type)));
+        throw InputError("out_dtype: int32 needs dtype int8, not " + std::string(name_of(op.type)));
     }
 }
 
@@ -73,7 +73,7 @@ void check(const Matmul& op) {
 void check_cache(DataType type, std::optional<DataType> cache) {
     if (!cache || *cache == type) return;
     if (size_of(type) == 2 && (*cache == DataType::fp8 || *cache == DataType::int8)) return;
-    throw InputError("kv_dtype: " + std::string(name_of(*cache)) + " does not go with dtype " +
+    throw InputError("kv_dtype: " + std::string(name_of(*cache)) + " does not work with dtype " +
                          std::string(name_of(type)),
                      {}, "the same type, or fp8 or int8 with fp16 and bf16");
 }
@@ -220,7 +220,7 @@ void check(const AdamW& op) {
                          std::to_string(op.elements));
     }
     if (size_of(op.type) == 1) {
-        throw InputError("dtype: adamw is one of fp64, fp32, fp16, bf16, not " +
+        throw InputError("dtype: adamw takes fp64, fp32, fp16 or bf16, not " +
                          std::string(name_of(op.type)));
     }
 }
@@ -241,7 +241,7 @@ void require_range(std::string_view field, std::int64_t value, std::int64_t leas
 void require_words(const Access& op) {
     if (op.type == DataType::fp32) return;
     throw InputError("dtype: pattern " + std::string(name_of(op.pattern)) +
-                     " is one of 4-byte words, fp32, not " + std::string(name_of(op.type)));
+                     " works on 4-byte words (fp32), not " + std::string(name_of(op.type)));
 }
 
 /// What the words of a working set come in, and how many there must be.
@@ -374,7 +374,7 @@ Attention without_idle_masks(Attention attention) {
 
 void validate(const Operation& operation) {
     if (type_of(operation) == DataType::int32) {
-        throw InputError("dtype: int32 is a type of results (out_dtype) alone");
+        throw InputError("dtype: int32 is a type for results (out_dtype) only");
     }
     std::visit([](const auto& op) { check(op); }, operation);
 }

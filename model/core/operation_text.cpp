@@ -115,7 +115,7 @@ std::int64_t parse_repetitions(std::string_view text) {
     constexpr std::int64_t most = 1'000'000'000;
     const std::int64_t count = parse_count(text, "count");
     if (count < 1 || count > most) {
-        throw InputError("count: '" + std::string(text) + "' is not from 1 to 1000000000");
+        throw InputError("count: '" + std::string(text) + "' is not a number from 1 to 1000000000");
     }
     return count;
 }

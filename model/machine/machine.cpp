@@ -21,19 +21,19 @@ using hardware::Description;
 constexpr std::array library_table{
     parameter<&Machine::library_gap>(
         "graph_gap", ranges::span_of_time,
-        "gap between library kernels of a replayed graph in the tables that matmul and attention "
-        "rest on",
+        "gap between library kernels of a replayed graph, in the tables to which matmul and "
+        "attention are fitted",
         {Origin::measured}),
-    parameter<&Machine::library_drift>(
-        "drift", ranges::share,
-        "operands read again because blocks drift apart, also those of register_tiled",
-        {Origin::measured}),
+    parameter<&Machine::library_drift>("drift", ranges::share,
+                                       "drift of library products and register_tiled: factor on "
+                                       "the operands read again because blocks do not move in step",
+                                       {Origin::measured}),
     parameter<&Machine::library_split>("longest_split", hardware::Range{1.0, 1e6},
-                                       "parts into which a product's k is cut, at most",
+                                       "largest number of parts into which a product's k is cut",
                                        {Origin::measured}),
     parameter<&Machine::library_cluster_tile>(
         "cluster_tile", hardware::Range{1.0, 1e6},
-        "elements of a product's tile, at least, whose clusters share loads of operands",
+        "least number of elements of a product's tile whose clusters share loads of operands",
         {Origin::measured})};
 constexpr auto itself = [](auto& machine) { return &machine; };
 constexpr std::array library_places{
@@ -133,7 +133,7 @@ StaticVector<Bytes, 12> carveouts_of(const Description& gpu) {
     const std::string list = gpu.text("shared.carveouts").value_or("");
     const auto broken = [&](const char* why) {
         return InputError(gpu.name + ": shared.carveouts: '" + list + "' " + why, {},
-                          "sizes that rise, at most 12, such as \"0, 8, 16, 32 KiB\"");
+                          "give up to 12 increasing sizes, such as \"0, 8, 16, 32 KiB\"");
     };
     const std::size_t unit = list.find_last_of("0123456789");
     if (unit == std::string::npos) {
@@ -145,7 +145,7 @@ StaticVector<Bytes, 12> carveouts_of(const Description& gpu) {
         size.erase(0, size.find_first_not_of(' '));
         const auto bytes = parse_quantity<Bytes>(size + list.substr(unit + 1));
         if (sizes.full()) throw broken("has too many sizes");
-        if (!sizes.empty() && bytes <= sizes[sizes.size() - 1]) throw broken("does not rise");
+        if (!sizes.empty() && bytes <= sizes[sizes.size() - 1]) throw broken("does not increase");
         sizes.push_back(bytes);
     }
     return sizes;

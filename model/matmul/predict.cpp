@@ -259,10 +259,10 @@ std::string bundled_refusal(const Matmul& op, Implementation implementation, Pip
                machine.name;
     }
     if (is_block_scaled(op.type)) {
-        return impl + " takes no block-scaled operands; dtype " + type + " is the library's";
+        return impl + " takes no block-scaled operands; dtype " + type + " needs impl library";
     }
     if (machine.sm_count == 0) {
-        return impl + " is a CUDA kernel; " + machine.name + " does not run it";
+        return impl + " is a CUDA kernel, which " + machine.name + " cannot run";
     }
     if (implementation == Implementation::mma && !features.mma_sync) {
         return impl + " needs compute capability 8.0 or newer; " + machine.name +

@@ -18,7 +18,7 @@ constexpr std::array<BasisRow, 6> bases{{
      "aiconfigurator's tables of products and attention, A100, H100, H200 and B200 SXM"},
     {0.45, 0.45, "aiconfigurator's NCCL tables, A100, H100, H200 and B200 SXM"},
     {0.06, 0.06, "figures and tables of FlashAttention 1 to 3, A100 and H100"},
-    {0.10, 0.10, "nothing measured: an estimate"},
+    {0.10, 0.10, "an estimate; nothing was measured"},
 }};
 
 constexpr std::array<BandRow, band_class_count> rows{{

@@ -33,8 +33,8 @@ Implementation resolved(const Operation& op, const Execution& execution, Impleme
 /// Why no bundled kernel does it; empty when one does, or a framework's is asked for.
 std::string bundled_refusal(const Operation& op, Implementation implementation) {
     if (is_framework(implementation) || !needs_framework(op)) return {};
-    return "impl " + std::string(name_of(implementation)) + " is a bundled kernel, and none does " +
-           "this " + std::string(name_of(op)) + "; it has torch";
+    return "impl " + std::string(name_of(implementation)) + " is a bundled kernel, but there is " +
+           "none for this " + std::string(name_of(op)) + "; use impl torch";
 }
 
 /// What the operation asks of each kernel it starts: the same share for all.
@@ -325,7 +325,8 @@ Outcome predict(const RowWise& op, const Execution& execution, const Machine& ma
     }
     const bool manual = implementation == Implementation::manual;
     if (manual && op.direction == Direction::backward) {
-        return NotModelled{"impl manual is a softmax forward; backward has fused, torch"};
+        return NotModelled{
+            "impl manual is a forward softmax only; for backward use fused or torch"};
     }
     if (is_framework(implementation)) {
         return framework_rows(op, execution, machine, implementation);
