@@ -75,7 +75,8 @@ std::string tiling_sentence(const Prediction& p, const Machine& machine) {
     return text;
 }
 
-/// How attention's DRAM traffic grows with the sequence, which the implementation decides.
+/// How attention's DRAM traffic grows with the sequence length, which depends on the
+/// implementation.
 std::string growth_sentence(const Operation& operation, const Prediction& prediction,
                             const Machine& machine) {
     const auto* attention = std::get_if<Attention>(&operation);
@@ -88,7 +89,8 @@ std::string growth_sentence(const Operation& operation, const Prediction& predic
         format_number(work.l2_intensity().base(), 4));
 }
 
-/// What recomputing the activations of a chain of functions saves over forward and backward.
+/// What recomputing the activations of a chain of functions saves over the forward and backward
+/// passes.
 std::string chain_sentence(const Operation& operation) {
     const auto* elementwise = std::get_if<Elementwise>(&operation);
     if (elementwise == nullptr) return {};
@@ -104,7 +106,7 @@ std::string chain_sentence(const Operation& operation) {
     }
 }
 
-/// Why the term of the L2 has fewer bytes than its traffic. (R8)
+/// Why the L2 term has fewer bytes than the L2 traffic. (R8)
 std::string multicast_sentence(const Prediction& p) {
     const auto l2 = std::ranges::find(p.terms, Resource::l2, &Term::resource);
     if (l2 == p.terms.end() || l2->amount >= 0.99 * p.work.l2.base()) return {};
@@ -125,7 +127,7 @@ std::string_view bound_words(const Operation& operation) {
 
 std::string correction_sentence(const Prediction& p) {
     if (p.correction == 1.0) return {};
-    // A GPU without parameters of its own has no corrections of its own either. (K5)
+    // A GPU without its own parameters does not have its own corrections either. (K5)
     const bool of_relative = p.confidence != Confidence::calibrated;
     return fmt::format(
         "The errors of the analytic model at similar measured shapes{} correct its {} by {}{} "

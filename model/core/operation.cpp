@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::int64_t largest_edge = std::int64_t{1} << 48;
 
-// Bytes and FLOP are at most 8 bytes x 16 passes per element of a checked product, so products are
-// checked with this factor to keep every later sum below 2^62.
+// Bytes and FLOP are at most 8 bytes x 16 passes per element of a checked product. Checking
+// products with this factor keeps every later sum below 2^62.
 constexpr NamedCount headroom{"elements", 128};
 
 void require_edge(std::string_view field, std::int64_t value) {
@@ -39,7 +39,7 @@ void require_product(std::initializer_list<NamedCount> factors) {
     }
 }
 
-/// A type that is stored element by element, in whole bytes.
+/// Requires a type that is stored element by element, in whole bytes.
 void require_plain(std::string_view field, DataType type) {
     if (!is_block_scaled(type)) return;
     throw InputError(std::string(field) + ": " + std::string(name_of(type)) +
@@ -69,7 +69,7 @@ void check(const Matmul& op) {
     }
 }
 
-/// A cache of 8 bits beside computation in 16, or none of its own.
+/// The cache has the type of the computation, or 8 bits beside a computation in 16.
 void check_cache(DataType type, std::optional<DataType> cache) {
     if (!cache || *cache == type) return;
     if (size_of(type) == 2 && (*cache == DataType::fp8 || *cache == DataType::int8)) return;
@@ -244,7 +244,7 @@ void require_words(const Access& op) {
                      " works on 4-byte words (fp32), not " + std::string(name_of(op.type)));
 }
 
-/// What the words of a working set come in, and how many there must be.
+/// The unit in which the words of a working set come, and their least number.
 struct WorkingSet {
     std::int64_t multiple;
     std::int64_t least;
@@ -289,7 +289,7 @@ void check(const Access& op) {
     }
     require_words(op);
     require_range(degree, op.degree, 1, warp);
-    constexpr std::int64_t work_of_an_element = 1 << 15;  // instructions of all paths, at most
+    constexpr std::int64_t work_of_an_element = 1 << 15;  // most instructions of all paths
     require_product({{"elements", op.elements}, {"work of an element", work_of_an_element}});
 }
 
@@ -358,9 +358,9 @@ ExpertLoad parse_expert_load(std::string_view text, std::string_view field) {
 
 Attention without_idle_masks(Attention attention) {
     if (attention.window > 0) {
-        // One query has no keys behind it: its window lies before it, causal or not.
+        // A single query has no keys after it: its window lies before it, causal or not.
         if (attention.seq_q == 1) attention.causal = true;
-        // Keys before and behind a query that the window leaves, as `count_scores` has them.
+        // Keys before and after a query that the window leaves visible, as in `count_scores`.
         const std::int64_t half = attention.window / 2;
         const std::int64_t before = attention.causal ? attention.window - 1 : half;
         const std::int64_t behind = attention.causal ? 0 : attention.window - 1 - half;
