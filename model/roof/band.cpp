@@ -34,13 +34,14 @@ constexpr bool in_order() {
 }
 static_assert(in_order(), "the rows stand in the order of BandClass");
 
-/// The band over the time.
+/// The edges of the band over the time.
 struct Factors {
     double low = 1.0;
     double high = 1.0;
 };
 
-/// Of one class, for each evidence: two exponentials that every prediction would repeat.
+/// The factors of one class for each evidence: two exponentials that every prediction would
+/// otherwise repeat.
 struct ClassFactors {
     Factors calibrated;
     Factors calibrated_extrapolated;
@@ -100,7 +101,8 @@ void apply_band(Prediction& prediction, BandClass band_class, Confidence confide
 }
 
 void widen_for_borrowed(Prediction& prediction) {
-    constexpr double margin = 0.18;  // in ln, with which implementations left out are covered
+    constexpr double margin = 0.18;  // in ln; with it the band covers implementations that were
+                                     // left out
     const Time low = prediction.low * std::exp(-margin);
     prediction.low = std::min(prediction.time, std::max(prediction.lower_bound, low));
     prediction.high = prediction.high * std::exp(margin);
