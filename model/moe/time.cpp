@@ -109,8 +109,7 @@ std::optional<MoeTime> moe_time(const Moe& op, const MoeParameters& fitted,
     const double uneven = op.load.balanced() ? 0.0 : fitted.uneven;
     time.products = fitted.product_factor * (1.0 + uneven) * (first->time + second->time) +
                     fitted.overlap * shorter;
-    // Each row and inner row is written once and read once, and so are the 4 bytes of each gate and
-    // result.
+    // Gathered rows, inner rows and gates count once, results twice. (X6)
     const double tokens = real(op.tokens) * real(op.hidden) * 2.0;
     time.rows = Time::from_base((rows.gathered + 2.0 * rows.results + rows.inner + rows.gates) /
                                     (fitted.row_rate.base() * sm_clocks) +
