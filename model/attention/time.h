@@ -6,7 +6,7 @@
 //
 //   block = max(tensor + softmax, load)                                            (eq. T1)
 //   tile  = fixed + rows + columns: prologue, first load, epilogue, not overlapped (eq. T2)
-//   span  = max(longest tile, average per SM + what runs on after it)             (eq. T3)
+//   span  = max(longest tile, average per SM + what runs on after it)              (eq. T3)
 //   dram  = misses / bandwidth + start of a cold stream                            (eq. T4)
 //   time  = start + cache write + norm5(span + clock droop, dram) + scan + copies + combine  (T5)
 //

@@ -15,8 +15,8 @@ constexpr Cost one{1, 0, 1};
 constexpr Cost none{};
 
 // A row: FP32 instructions at default accuracy and the operations of the definition {FLOP, special
-// results, operations}; the same of one gradient; what that reads; {FLOP, special results} of the
-// bundled code, then in double precision. (table E3)
+// results, operations}; the same for one gradient; what the gradient reads; {FLOP, special results}
+// of the bundled code, then in double precision. (table E3)
 constexpr std::array table{
     FunctionInfo{F::input, "input", "", 0, none, none},
     FunctionInfo{F::constant, "constant", "", 0, none, none},
