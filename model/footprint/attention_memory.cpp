@@ -1,4 +1,4 @@
-// Plans by implementation, and the figures of a plan that was run through the allocator.
+// Plans by implementation, and the figures of a plan after it ran through the allocator.
 #include "model/footprint/attention_memory.h"
 
 #include <algorithm>
@@ -132,7 +132,7 @@ LibraryWorkspace library_workspace(const AttentionCall& call, bool training,
     const bool multiplies = call.software == AttentionSoftware::torch_math ||
                             call.software == AttentionSoftware::standard;
     if (!multiplies) return {};
-    // eq. V14: 32 MiB from sm_90 on, before it 2 x 4 MiB and 8 x 16 KiB.
+    // eq. V14: 32 MiB from sm_90 on, 2 x 4 MiB and 8 x 16 KiB on older GPUs.
     return {.cublas_per_thread =
                 compute_capability >= 90 ? 4096 * 8 * 1024 : 4096 * 1024 * 2 + 16 * 1024 * 8,
             .threads = training ? 2 : 1};

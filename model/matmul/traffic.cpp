@@ -34,7 +34,7 @@ constexpr std::int64_t box = 128;  ///< bytes of a row in one request of the cop
 enum class Delivery : std::uint8_t { own, multicast };
 
 /// Bytes of a box within a row beyond its own: sectors for the multiprocessor that asked, pairs of
-/// sectors for one that listens. In a multicast each is half of the receivers.
+/// sectors for one that listens. In a multicast, half of the receivers are of each kind.
 double beside_box(std::int64_t granularity, Delivery delivery) {
     const auto straddling = [&](std::int64_t unit) {
         return real(std::max<std::int64_t>(0, unit - granularity));
