@@ -84,7 +84,7 @@ Family family_of(std::int32_t capability) {
     }
 }
 
-/// The quoted peak, or per-SM rate x SMs x clock where no peak is quoted.
+/// The quoted peak, or per-SM rate x SMs x clock if no peak is quoted.
 std::optional<FlopRate> peak_of(const Description& gpu, const std::string& pipe, DataType type,
                                 std::int64_t sm_count, Frequency clock) {
     const std::string field = pipe + "." + std::string(rate_name(type));
@@ -96,11 +96,11 @@ std::optional<FlopRate> peak_of(const Description& gpu, const std::string& pipe,
     return *rate * clock * static_cast<double>(sm_count);
 }
 
-/// InputError for a number outside the range of its field. Files are checked when they are loaded;
-/// a description made in memory is checked here.
+/// Throws an InputError for a number outside the range of its field. Files are checked when they
+/// are loaded; descriptions made in memory are checked here.
 void require_ranges(const Description& gpu) {
     for (const auto& [path, datum] : gpu.data) {
-        // Those of the model are checked where they are read (`section_reader.h`).
+        // Fields of the model are checked when they are read (`section_reader.h`).
         if (path.starts_with("model.") || std::holds_alternative<hardware::InWords>(datum.value))
             continue;
         const hardware::Field* const field = hardware::device_schema().find(path);
@@ -114,9 +114,9 @@ void require_ranges(const Description& gpu) {
     }
 }
 
-/// What the time models need beside their own parameters, or they give way to the roofline: a
-/// clock, and multiprocessors that hold a block of 1024 threads of 32 registers, the largest of
-/// the kernels that they describe.
+/// Whether the machine has what the time models need beside their own parameters: a clock, and
+/// multiprocessors that hold a block of 1024 threads of 32 registers, which is the largest of the
+/// kernels that they describe. Otherwise the roofline is used.
 bool has_time_models(const Machine& machine) {
     if (machine.sm_count == 0 || machine.boost_clock <= Frequency{}) return false;
     if (!machine.limits) return true;
@@ -127,7 +127,7 @@ bool has_time_models(const Machine& machine) {
            limits.registers >= threads * registers;
 }
 
-/// "0, 8, 16, 32 KiB": rising, with one unit at the end.
+/// "0, 8, 16, 32 KiB": increasing sizes, with one unit at the end.
 StaticVector<Bytes, 12> carveouts_of(const Description& gpu) {
     StaticVector<Bytes, 12> sizes;
     const std::string list = gpu.text("shared.carveouts").value_or("");
