@@ -32,7 +32,7 @@ constexpr bool in_order() {
     }
     return true;
 }
-static_assert(in_order(), "the rows stand in the order of BandClass");
+static_assert(in_order(), "the rows follow the order of BandClass");
 
 /// The edges of the band over the time.
 struct Factors {
