@@ -1,7 +1,7 @@
 // Products as torch.compile runs them: the library's product, plus Triton kernels for what it does
 // not include.
 //
-//   const Workload kernels = compiled_product(op, execution);   // {product} or {product, pointwise} ...
+//   const Workload kernels = compiled_product(op, execution);   // {product, pointwise} ...
 //   const Outcome outcome = predict_compiled(op, execution, machine);
 //
 // Method (docs/model.md, M27): a product, with or without a bias, is what eager PyTorch runs. An

@@ -3,7 +3,7 @@
 // A parameter set is a plain struct (`FlashParameters`). One constexpr table has a row for each of
 // its parameters, and there is a `Section` for each part of a description that holds such a set:
 //
-//   parameter<&FlashParameters::tile>("tile", ranges::span_of_time, "prologue, pipeline fill, epilogue ...",
+//   parameter<&FlashParameters::tile>("tile", ranges::span_of_time, "prologue ... epilogue",
 //                                     {none, tables, tables})    // flash1, flash2, flash3
 //
 // The unit follows from the member's type. Schema, reader, writer, `ridge fit` and the list in

@@ -1,7 +1,7 @@
 // How parameters carry over to a GPU on which nothing was measured: laws in terms of their physical
 // causes.
 //
-//   const Consists l40s{.sms = 142, .tensor_clock = 2.52 * GHz, .dram = ..., .watts = 350 * W, ...};
+//   const Consists l40s{.sms = 142, .tensor_clock = 2.52 * GHz, .watts = 350 * W, ...};
 //   sustained_share(l40s)    // 0.76 of the tensor peak under the power limit
 //   store_rate(l40s)         // 2.2 bytes per clock and multiprocessor
 //

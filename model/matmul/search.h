@@ -115,8 +115,8 @@ struct Issue {
 /// The same between blocks of one kernel (M22).
 [[nodiscard]] double lost_share(const MatmulSituation& situation, double reuse_distance);
 
-/// `extent` over `size`, rounded up: `per_size` is 1 over it. The nearest integer is one of the two about
-/// the quotient.
+/// `extent` over `size`, rounded up; `per_size` is 1 / `size`. The nearest integer is one of the
+/// two next to the quotient.
 [[nodiscard]] inline float parts(float extent, float size, float per_size) {
     constexpr float rounding = 0x1.8p23F;  // adding this leaves no digits after the point
     const float nearest = (extent * per_size + rounding) - rounding;

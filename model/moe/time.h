@@ -1,6 +1,6 @@
 // The time of a block of experts: its kernels, and grouped products predicted from the library's.
 //
-//   time = start + sort + quantise + steps + experts + products + rows                      (eq. X5 to X7)
+//   time = start + sort + quantise + steps + experts + products + rows        (eq. X5 to X7)
 //
 //   const auto time = moe_time(op, *machine.moe, execution, machine, predict_matmul);
 //

@@ -13,8 +13,8 @@
 
 namespace ridge::model {
 
-/// `fused` and `compiled` are one kernel; `unfused` and `torch` are one kernel per function. Compulsory bytes are
-/// those of the fused kernel.
+/// `fused` and `compiled` are one kernel; `unfused` and `torch` are one kernel per function.
+/// Compulsory bytes are those of the fused kernel.
 [[nodiscard]] Work elementwise_work(const Elementwise& op, Implementation implementation);
 
 }  // namespace ridge::model

@@ -1,4 +1,5 @@
-// Kernels of PyTorch that move data: copies, transposes, joins, look-ups, optimizer steps (eq. B33).
+// Kernels of PyTorch that move data: copies, transposes, joins, look-ups, optimizer steps (eq.
+// B33).
 #include <algorithm>
 #include <bit>
 #include <cmath>

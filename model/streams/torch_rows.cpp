@@ -1,4 +1,5 @@
-// PyTorch's kernels along rows: softmax by warps or blocks, norms, running sums, losses (eq. B35, B36).
+// PyTorch's kernels along rows: softmax by warps or blocks, norms, running sums, losses (eq. B35,
+// B36).
 #include <algorithm>
 #include <bit>
 #include <cmath>
