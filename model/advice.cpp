@@ -12,7 +12,7 @@
 namespace ridge::model {
 namespace {
 
-/// Whether nobody measured the kernels: the roofline alone is no reason to change to them.
+/// Whether the kernels were never measured: the roofline alone is no reason to switch to them.
 bool is_roofline(const Prediction& prediction) {
     return noted<note::RooflineOnly>(prediction) != nullptr;
 }
@@ -61,7 +61,7 @@ constexpr std::array extents{Extent{"n", &Matmul::n, &Tile::n}, Extent{"k", &Mat
                              Extent{"m", &Matmul::m, &Tile::m}};
 
 constexpr std::int64_t row_unit = 64;  ///< 128-byte rows of a 16-bit type
-constexpr double most_padding = 1.25;  ///< beyond that it is another problem
+constexpr double most_padding = 1.25;  ///< more padding makes it another problem
 constexpr double as_good = 1.002;
 
 std::string changed(std::string_view verb, std::string_view name, std::int64_t from,
@@ -69,7 +69,7 @@ std::string changed(std::string_view verb, std::string_view name, std::int64_t f
     return fmt::format("{} {} from {} to {}", verb, name, from, to);
 }
 
-/// The best padding of one extent; among equally good ones the roundest.
+/// The best padding of one extent; among equally good ones, the roundest number.
 std::optional<Advice> pad(const Adviser& adviser, const Matmul& op, const Extent& extent) {
     const std::int64_t now = op.*(extent.field);
     const Tile& tile = adviser.now().tiling.tile;
@@ -93,7 +93,7 @@ std::optional<Advice> pad(const Adviser& adviser, const Matmul& op, const Extent
     return best;
 }
 
-/// One partial tile less: worth it where the last tile is nearly empty and opens a wave.
+/// One partial tile less, which pays if the last tile is nearly empty and opens a wave.
 std::optional<Advice> trim(const Adviser& adviser, const Matmul& op, const Extent& extent) {
     const std::int64_t now = op.*(extent.field);
     const std::int64_t edge = adviser.now().tiling.tile.*(extent.edge);
@@ -104,7 +104,7 @@ std::optional<Advice> trim(const Adviser& adviser, const Matmul& op, const Exten
                             adviser.execution());
 }
 
-/// Both contiguous extents at once, where either alone leaves the other misaligned.
+/// Both contiguous extents at once, since padding one alone leaves the other misaligned.
 std::optional<Advice> pad_both(const Adviser& adviser, const Matmul& op) {
     Matmul padded = op;
     padded.n = ceil_divide(op.n, row_unit) * row_unit;
@@ -115,7 +115,7 @@ std::optional<Advice> pad_both(const Adviser& adviser, const Matmul& op) {
         padded, adviser.execution());
 }
 
-/// A type that the pipes take faster.
+/// A type that the pipes process faster.
 std::optional<DataType> cheaper(DataType type) {
     switch (type) {
         case DataType::fp64:
@@ -150,7 +150,7 @@ void advise_on(Adviser& adviser, const Matmul& op) {
     } else if (adviser.execution().tile) {
         Execution free = adviser.execution();
         free.tile.reset();
-        adviser.add(adviser.consider("leave the tile to the library", op, free));
+        adviser.add(adviser.consider("let the library choose the tile", op, free));
     }
     if (const auto type = cheaper(op.type)) {
         Matmul narrow = op;
@@ -213,7 +213,7 @@ void advise_on(Adviser& adviser, const AdamW& op) {
     try_implementations(adviser, op, {Implementation::fused});
     try_narrow(adviser, op);
 }
-/// The same elements read in a row, on one path, from banks of their own.
+/// Reads the same elements contiguously, on one path, or without bank conflicts.
 void advise_on(Adviser& adviser, const Access& op) {
     Access best = op;
     best.degree = best_degree(op.pattern);
@@ -234,7 +234,7 @@ std::vector<Advice> advise(const Operation& operation, const Execution& executio
     if (execution.launch == LaunchMode::stream) {
         Execution graph = execution;
         graph.launch = LaunchMode::graph;
-        adviser.add(adviser.consider("replay in a graph", operation, graph));
+        adviser.add(adviser.consider("replay it in a graph", operation, graph));
     }
     return adviser.sorted();
 }

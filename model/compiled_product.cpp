@@ -10,16 +10,18 @@
 namespace ridge::model {
 namespace {
 
-/// Inductor pads rows of a result of its own that are longer than that to whole lines
+/// Inductor pads rows of its own results that are longer than this to whole lines
 /// (torch/_inductor/config.py: padding_stride_threshold, padding_alignment_bytes).
 constexpr std::int64_t longest_unpadded_row = 1024;
 constexpr std::int64_t padded_row_bytes = 128;
 
-/// FLOP/2 an element of operands and result (torch/_inductor/fx_passes/pad_mm.py: is_mm_compute_bound).
+/// FLOP/2 per element of operands and result (torch/_inductor/fx_passes/pad_mm.py:
+/// is_mm_compute_bound).
 constexpr double least_intensity = 100.0;
 constexpr std::int64_t vector_bytes = 16;
 
-/// Rows of the result with gaps between them, over which addmm does not spread a bias itself.
+/// Whether rows of the result have gaps between them, over which addmm does not spread a bias
+/// itself.
 bool has_padded_rows(const Matmul& op) {
     return op.m > 1 && op.n > longest_unpadded_row &&
            op.n * size_of(op.output) % padded_row_bytes != 0;
@@ -42,7 +44,7 @@ Elementwise copied(const Matmul& op, std::int64_t rows, std::int64_t columns) {
             .type = op.type};
 }
 
-/// Extents whose rows are not multiples of 16 bytes, rounded up to them.
+/// Rounds extents whose rows are not multiples of 16 bytes up to such multiples.
 void pad(Matmul& op, const Execution& execution, Workload& kernels) {
     const std::int64_t vector = vector_bytes * 8 / bits_of(op.type);
     const bool by_rows = op.b_layout == Layout::row_major;
@@ -57,7 +59,7 @@ void pad(Matmul& op, const Execution& execution, Workload& kernels) {
     kernels.push_back({.operation = copied(op, op.k, op.n), .execution = copying});
 }
 
-/// A kernel over what the one before it left in the L2.
+/// A kernel over what the previous one left in the L2.
 Execution over_warm(const Execution& asked, Implementation implementation) {
     return {.implementation = implementation, .l2 = L2State::warm, .launch = asked.launch};
 }
@@ -81,8 +83,8 @@ void add_terms(Prediction& whole, const Prediction& part) {
     }
 }
 
-/// Over the counts of what was asked: bytes, kernels and times are the sum, tiles and notes those of the
-/// product's kernel.
+/// Sums bytes, kernels and times over the kernels; the counts are those of the product asked for,
+/// tiles and notes those of the product's kernel.
 void set_sum(Prediction& whole, const Workload& kernels, const WorkloadPrediction& sum) {
     Time analytic;
     whole.terms = {};

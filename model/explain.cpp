@@ -41,7 +41,7 @@ std::string_view words_of(Resource resource) {
         case Resource::launch:
             return "kernel launch";
         case Resource::store:
-            return "stores of the results";
+            return "storing the results";
         case Resource::quantise:
             return "quantising the input";
         case Resource::issue:
@@ -59,8 +59,7 @@ std::string intensity_sentence(const Prediction& p) {
     const bool below = p.algorithmic < p.ridge;
     return fmt::format(
         "The algorithmic intensity of {} lies {} the ridge point of {}, so the roofline calls it "
-        "{} "
-        "and allows {} of the {} peak.",
+        "{} and allows {} of the {} peak.",
         format(p.algorithmic), below ? "below" : "above", format(p.ridge),
         below ? "memory-bound" : "compute-bound", format(p.attainable), format(p.peak));
 }
@@ -76,20 +75,22 @@ std::string tiling_sentence(const Prediction& p, const Machine& machine) {
     return text;
 }
 
-/// How attention's DRAM traffic grows with the sequence, which the implementation decides.
+/// How attention's DRAM traffic grows with the sequence length, which depends on the
+/// implementation.
 std::string growth_sentence(const Operation& operation, const Prediction& prediction,
                             const Machine& machine) {
     const auto* attention = std::get_if<Attention>(&operation);
     if (attention == nullptr) return {};
     const AttentionWork work = attention_counts(*attention, prediction.implementation, machine);
     return fmt::format(
-        "DRAM traffic of one head grows as {}, traffic into the SMs as {} (N tokens, d elements, M "
-        "elements on chip); {} FLOP per DRAM byte, {} per L2 byte.",
+        "DRAM traffic of one head grows as {} and traffic into the SMs as {} (N tokens, d elements "
+        "per head, M elements on chip): {} FLOP per DRAM byte, {} per L2 byte.",
         work.dram_growth, work.chip_growth, format_number(work.dram_intensity().base(), 4),
         format_number(work.l2_intensity().base(), 4));
 }
 
-/// What recomputing the activations of a chain of functions saves over forward and backward.
+/// What recomputing the activations of a chain of functions saves over the forward and backward
+/// passes.
 std::string chain_sentence(const Operation& operation) {
     const auto* elementwise = std::get_if<Elementwise>(&operation);
     if (elementwise == nullptr) return {};
@@ -97,21 +98,21 @@ std::string chain_sentence(const Operation& operation) {
         const ChainAccesses chain = chain_accesses(elementwise->expression);
         if (chain.functions < 2) return {};
         return fmt::format(
-            "Forward and backward of this chain of {} functions access {} tensors with stored "
-            "activations, {} when the backward kernel recomputes them.",
+            "The forward and backward passes of this chain of {} functions access {} tensors if "
+            "the activations are stored, and {} if the backward kernel recomputes them.",
             chain.functions, chain.stored, chain.recomputed);
     } catch (const InputError&) {
         return {};  // not a chain of unary functions
     }
 }
 
-/// Why the term of the L2 has fewer bytes than its traffic. (R8)
+/// Why the L2 term has fewer bytes than the L2 traffic. (R8)
 std::string multicast_sentence(const Prediction& p) {
     const auto l2 = std::ranges::find(p.terms, Resource::l2, &Term::resource);
     if (l2 == p.terms.end() || l2->amount >= 0.99 * p.work.l2.base()) return {};
     return fmt::format(
-        "Of the {} between L2 and multiprocessors the l2 term counts {}: a line that is sent to "
-        "several at once (multicast) once, and no more than the L2 delivers in that time.",
+        "Of the {} that pass between L2 and multiprocessors, the l2 term counts {}: it counts a "
+        "multicast line once, and never more than the L2 delivers in the predicted time.",
         format_traffic(p.work.l2), bytes_of(l2->amount));
 }
 
@@ -120,18 +121,18 @@ std::string_view bound_words(const Operation& operation) {
     if (std::holds_alternative<Collective>(operation)) {
         return "the bytes that must cross the busiest link, at its datasheet rate";
     }
-    return "algorithmic FLOP at peak or compulsory bytes at the bandwidth of the level that must "
-           "serve them, at datasheet rates; a warm L2 serves what fits in it";
+    return "the algorithmic FLOP at peak or of the compulsory bytes at the bandwidth of the level "
+           "that must serve them, at datasheet rates (a warm L2 serves what fits in it)";
 }
 
 std::string correction_sentence(const Prediction& p) {
     if (p.correction == 1.0) return {};
-    // A GPU without parameters of its own has no corrections of its own either. (K5)
+    // A GPU without its own parameters does not have its own corrections either. (K5)
     const bool of_relative = p.confidence != Confidence::calibrated;
     return fmt::format(
-        "The residuals of measured shapes like this one{} correct the analytic model's {} by {}{} "
-        "(--analytic leaves that out).",
-        of_relative ? ", on a relative of this GPU," : "", format(p.time * (1.0 / p.correction)),
+        "The errors of the analytic model at similar measured shapes{} correct its {} by {}{} "
+        "(--analytic leaves out this correction).",
+        of_relative ? " on a relative of this GPU" : "", format(p.time * (1.0 / p.correction)),
         p.correction > 1.0 ? "+" : "", percent(p.correction - 1.0));
 }
 
@@ -139,62 +140,64 @@ std::string band_sentence(const Prediction& p) {
     switch (p.confidence) {
         case Confidence::calibrated:
             if (noted<note::Extrapolated>(p)) {
-                return "The band is that of validated residuals, widened: this lies outside their "
-                       "range.";
+                return "The band is widened: this question lies outside the range in which the "
+                       "model was validated.";
             }
-            return "The band holds 80 % of validated residuals of this class of operation.";
+            return "80 % of the measured times of this class of operation lie within the band.";
         case Confidence::family:
-            return "The band is widened: efficiencies come from the architecture family.";
+            return "The band is widened: the efficiencies come from the architecture family.";
         case Confidence::roofline:
             break;
     }
     return fmt::format(
-        "The band is from the roofline's lower bound to {} times the estimate and {}; it is not "
-        "validated.",
+        "The band reaches from the roofline's lower bound to {} times the estimate plus {}; it is "
+        "not validated.",
         roofline_band_factor, format(roofline_band_call));
 }
 
 std::string words(const note::RooflineOnly& /*unused*/) {
-    return "time is the roofline plus launch latency; no calibrated model was used";
+    return "the time is the roofline plus launch latency; no calibrated model was used";
 }
 
 std::string words(const note::Uncalibrated& /*unused*/) {
-    return "this GPU was not measured; efficiencies come from its architecture family";
+    return "this GPU was not measured; the efficiencies come from its architecture family";
 }
 
 std::string words(const note::Extrapolated& /*unused*/) {
-    return "outside the range in which the model was validated";
+    return "this lies outside the range in which the model was validated";
 }
 
 std::string words(const note::L2Resident& resident) {
-    return fmt::format("the {} of data stay in the {} L2 cache when it is warm",
+    return fmt::format("the {} of data stay in the {} L2 cache if it is warm",
                        format_traffic(resident.data), format_capacity(resident.capacity));
 }
 
 std::string words(const note::AlignmentCliff& cliff) {
-    return fmt::format("a leading dimension is a multiple of only {} {}; fast kernels need 16{}",
-                       cliff.bytes, cliff.bytes == 1 ? "byte" : "bytes",
-                       cliff.issue_share > 0.0 && cliff.issue_share < 1.0
-                           ? ", others are taken to issue " + percent(cliff.issue_share) +
-                                 " of their rate (estimate)"
-                           : std::string());
+    return fmt::format(
+        "a leading dimension is a multiple of only {} {}; fast kernels need 16 bytes{}",
+        cliff.bytes, cliff.bytes == 1 ? "byte" : "bytes",
+        cliff.issue_share > 0.0 && cliff.issue_share < 1.0
+            ? ", and the slower ones are assumed to issue " + percent(cliff.issue_share) +
+                  " of that rate (estimate)"
+            : std::string());
 }
 
 std::string words(const note::VectorPipe& /*unused*/) {
-    return "no tensor core for this type; runs on the vector pipe";
+    return "no tensor core takes this type; it runs on the vector pipe";
 }
 
 std::string words(const note::CausalBlocks& blocks) {
-    return fmt::format("whole blocks on the diagonal: {} more scores than the exact mask",
-                       percent(blocks.executed - 1.0));
+    return fmt::format(
+        "the kernel computes whole blocks on the diagonal: {} more scores than the exact mask",
+        percent(blocks.executed - 1.0));
 }
 
 std::string words(const note::Atomics& /*unused*/) {
-    return "traffic includes atomic accumulation of dQ in L2";
+    return "the traffic includes atomic accumulation of dQ in L2";
 }
 
 std::string words(const note::SplitKeys& split) {
-    return fmt::format("keys are split into {} parts", split.parts);
+    return fmt::format("the keys are split into {} parts", split.parts);
 }
 
 std::string words(const note::SparseGather& gather) {
@@ -203,11 +206,11 @@ std::string words(const note::SparseGather& gather) {
 }
 
 std::string words(const note::HostLink& /*unused*/) {
-    return "limited by PCIe, from and to pinned host memory";
+    return "PCIe limits the time, from and to pinned host memory";
 }
 
 std::string words(const note::NoLinks& /*unused*/) {
-    return "no links join all the GPUs: they exchange data over PCIe";
+    return "no links connect all the GPUs, so they exchange data over PCIe";
 }
 
 std::string words(const note::SplitK& split) {
@@ -220,24 +223,24 @@ std::string words(const note::PowerLimited& power) {
 }
 
 std::string words(const note::QuantisedInput& input) {
-    return fmt::format("the 16-bit input is first quantised to 8 bits by a kernel of its own, {}",
+    return fmt::format("a separate kernel first quantises the 16-bit input to 8 bits, {}",
                        format(input.time));
 }
 
 std::string words(const note::RotatedWeights& rotation) {
-    return fmt::format("graph replay: A and C are reused, B is one of {} weights taken in turn",
+    return fmt::format("graph replay: A and C are reused, and B is one of {} weights used in turn",
                        rotation.weights);
 }
 
 std::string words(const note::WholeSectors& whole) {
     return fmt::format(
-        "a warp request touches {} sectors: {} of the bytes between L2 and multiprocessors "
-        "were asked for",
+        "a warp request touches {} sectors: the kernel asked for {} of the bytes between L2 and "
+        "multiprocessors",
         whole.sectors, percent(whole.useful));
 }
 
 std::string words(const note::WholeBursts& whole) {
-    return fmt::format("DRAM moves more than the sectors: {} of its bytes were asked for",
+    return fmt::format("DRAM moves more than the sectors: the kernel asked for {} of its bytes",
                        percent(whole.useful));
 }
 
@@ -252,13 +255,13 @@ std::string words(const note::DoesNotFit& memory) {
 
 std::string words(const note::UnsplitKeys& unsplit) {
     return fmt::format(
-        "flash2 folds no grouped queries under a window and splits no keys behind a page "
-        "table: {} thread blocks on {} multiprocessors",
+        "flash2 does not fold grouped queries under a window or split keys behind a page table, so "
+        "{} thread blocks run on {} multiprocessors",
         unsplit.blocks, unsplit.sm_count);
 }
 
 std::string words(const note::EstimatedKernel& /*unused*/) {
-    return "the efficiency of this kernel is an estimate; it was not measured";
+    return "the efficiency of this kernel is an estimate, not a measurement";
 }
 
 std::string words(const note::ProductAlone& product) {
@@ -266,18 +269,18 @@ std::string words(const note::ProductAlone& product) {
 }
 
 std::string words(const note::PointwiseAfter& pointwise) {
-    return fmt::format("what follows the product is a Triton kernel over its result, {}",
+    return fmt::format("a Triton kernel over the result follows the product, {}",
                        format(pointwise.time));
 }
 
 std::string words(const note::PaddedOperands& padding) {
-    return fmt::format("operands are first copied to rows of multiples of 16 bytes, {}",
+    return fmt::format("the operands are first copied to rows that are multiples of 16 bytes, {}",
                        format(padding.time));
 }
 
 std::string words(const note::BiasSpread& bias) {
     return fmt::format(
-        "rows of the result are padded, so that a kernel first spreads the bias over it, {}",
+        "the rows of the result are padded, so a kernel first spreads the bias over it, {}",
         format(bias.time));
 }
 
@@ -328,8 +331,8 @@ std::vector<std::string> explain(const Operation& operation, const Prediction& p
           multicast_sentence(prediction)}) {
         if (!line.empty()) lines.push_back(std::move(line));
     }
-    lines.push_back(fmt::format("No run can be faster than {}: {}.", format(prediction.lower_bound),
-                                bound_words(operation)));
+    lines.push_back(fmt::format("No run can be faster than {}, the time of {}.",
+                                format(prediction.lower_bound), bound_words(operation)));
     if (std::string line = correction_sentence(prediction); !line.empty()) {
         lines.push_back(std::move(line));
     }

@@ -21,7 +21,7 @@
 namespace ridge::model {
 namespace {
 
-/// Where rooms meet: each operation's own predictor, with what it needs of another room.
+/// Passes each operation to its own predictor, with what it needs from other folders.
 struct Predictor {
     const Operation& operation;
     const Execution& execution;
@@ -54,14 +54,14 @@ struct Predictor {
     }
     [[nodiscard]] Outcome with_memory(Pass pass, Outcome outcome) const {
         if (auto* prediction = std::get_if<Prediction>(&outcome)) {
-            // Of the operation as it was asked: an alternative would be copied into another one.
+            // Uses the operation as asked: an alternative would have to be copied.
             prediction->footprint = footprint(operation, prediction->implementation, pass).total();
         }
         return outcome;
     }
 };
 
-/// A function of its own, so that the outcome is made where the caller wants it.
+/// A separate function, so that the outcome is built in the caller's storage.
 Outcome settled(const Operation& operation, const Execution& execution, const Machine& machine) {
     Outcome outcome = std::visit(Predictor{operation, execution, machine}, operation);
     if (auto* prediction = std::get_if<Prediction>(&outcome)) settle_account(*prediction, machine);

@@ -1,12 +1,12 @@
-// The one entry: an operation, how it is carried out, and a machine give a prediction.
+// The single entry point: an operation, an execution and a machine give a prediction.
 //
 //   const Machine machine = make_machine(catalogue.at("h100-sxm"));
 //   const Outcome outcome = predict(Matmul{...}, {}, machine);
 //   if (const auto* p = std::get_if<Prediction>(&outcome)) ... p->time ...
 //
-// What cannot be modelled (no fp8 rate on sm_80, an implementation the operation does not have) is
-// a `NotModelled` value with the reason, so that a sweep goes on. The operation must be valid
-// (`validate`). Nothing is allocated on the way to a prediction.
+// What cannot be modelled (no fp8 rate on sm_80, an implementation that the operation does not
+// have) gives a `NotModelled` value with the reason, so that a sweep can go on. The operation must
+// be valid (`validate`). A prediction allocates nothing.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,9 @@ namespace ridge::model {
 [[nodiscard]] Outcome predict(const Operation& operation, const Execution& execution,
                               const Machine& machine);
 
-/// An operation with its operands in a warm L2 cache and with those in DRAM, whatever `execution` says: the
-/// second asks for the first, below which it never falls (K3), so that both cost little more than one.
+/// The predictions of an operation with a warm L2 cache and with operands in DRAM, whatever
+/// `execution` says. The cold prediction needs the warm one, below which it never falls (K3), so
+/// both together cost little more than one.
 struct WarmAndCold {
     Outcome warm;
     Outcome cold;
@@ -38,27 +39,28 @@ struct Step {
     Operation operation;
     Execution execution;
     std::int64_t count = 1;  ///< at least 1
-    std::string name{};      ///< what the program calls it, may be empty
+    std::string name{};      ///< the program's name for it; may be empty
 };
 
 /// Operations carried out one after the other.
 using Workload = std::vector<Step>;
 
-/// A sequence of operations: each with its outcome, and the sums over those that are modelled, each
-/// as often as it is carried out.
+/// The outcomes of a sequence of operations, and the sums over those that are modelled, each
+/// multiplied by its count.
 struct WorkloadPrediction {
     std::vector<Outcome> parts;
     Work work;
     Time time;
-    Time low;  ///< one operation errs alike every time, different ones independently (R6)
+    Time low;  ///< errors of one repeated operation are equal, those of different operations
+               ///< independent (R6)
     Time high;
     Bytes largest_footprint;
     std::int32_t not_modelled = 0;
 };
 [[nodiscard]] WorkloadPrediction predict(const Workload& workload, const Machine& machine);
 
-/// The sums over outcomes that are already there; `counts` has one for each, or is empty where each
-/// is carried out once.
+/// Sums outcomes that already exist. `counts` has one entry for each, or is empty if each is
+/// carried out once.
 [[nodiscard]] WorkloadPrediction add_up(std::vector<Outcome> parts,
                                         std::span<const std::int64_t> counts = {});
 

@@ -14,7 +14,7 @@ namespace ridge::model {
 
 inline constexpr std::int64_t warp_lanes = 32;
 
-/// Probability that a warp issues both branches when each thread takes the first with `probability`.
+/// Probability that a warp issues both branches if each thread takes the first with `probability`.
 [[nodiscard]] double both_branches(double probability, std::int64_t lanes = warp_lanes);
 
 /// Expected time of a warp over branches that take `taken` and `other`.

@@ -20,8 +20,8 @@
 namespace ridge::model {
 namespace {
 
-// Of a step of a divergent path, as its machine code has them: the FMA, and a sixteenth of the loop's
-// four instructions, which wait for each other as long as four FMA do.
+// One step of a divergent path in machine code: the FMA, and a sixteenth of the four instructions
+// of the loop, whose dependent chain takes as long as four FMA.
 constexpr double slots_per_step = 1.0 + 4.0 / 16.0;
 constexpr double step_latency = 4.0 + 16.0 / 16.0;  ///< cycles
 
@@ -31,7 +31,7 @@ struct AccessTime {
     Time shared{};
 };
 
-/// Memory whose DRAM also passes over what is skipped. (eq. P5)
+/// The memory with a DRAM that also has to pass over skipped bytes. (eq. P5)
 MemoryParameters slowed(const MemoryParameters& memory, const AccessWork& access) {
     MemoryParameters slow = memory;
     if (memory.skip <= Bandwidth{} || access.skipped <= Bytes{}) return slow;
@@ -40,7 +40,8 @@ MemoryParameters slowed(const MemoryParameters& memory, const AccessWork& access
     return slow;
 }
 
-/// After the last load: `further` waiting, and each block adds up what its threads read. (eq. B18)
+/// After the last load, `further` is waited for and each block adds up what its threads read. (eq.
+/// B18)
 AccessTime with_block_sum(AccessTime time, const MemoryParameters& memory, Time further = {}) {
     time.kernel.latency += further + memory.reduction();
     time.kernel.total += further + memory.reduction();
@@ -58,7 +59,7 @@ AccessTime read_time(const Access& op, const AccessWork& access, L2State l2,
         std::min(elements / bundled::access_unroll, memory.sm_count * memory.threads_per_sm);
     const double blocks = elements / bundled::read_tile;
     const double resident = memory.threads_per_sm / bundled::read_threads;
-    // The last block reads one by one what is no whole tile.
+    // The last block reads what is left of a whole tile one by one.
     const double rest = std::ceil(std::fmod(elements, bundled::read_tile) / bundled::read_threads);
     const Time ends = std::max(0.0, rest - 1.0) * memory.bundled.further_load * memory.l2_latency;
     AccessTime time{.kernel = block_time(memory, {.traffic = moved,
@@ -70,7 +71,7 @@ AccessTime read_time(const Access& op, const AccessWork& access, L2State l2,
     return with_block_sum(time, memory, ends);
 }
 
-/// Issue slots of all paths, or the chain of dependent FMA where warps are few. (eq. P3)
+/// Issue slots of all paths, or the chain of dependent FMA if there are few warps. (eq. P3)
 AccessTime divergent_time(const Access& op, const AccessWork& access, L2State l2,
                           const MemoryParameters& memory) {
     const auto elements = static_cast<double>(op.elements);
@@ -90,7 +91,7 @@ AccessTime divergent_time(const Access& op, const AccessWork& access, L2State l2
     return {.kernel = time};
 }
 
-/// The banks deliver a row of words for each way. (eq. P4)
+/// The banks deliver one row of words for each way. (eq. P4)
 AccessTime conflict_time(const Access& op, const AccessWork& access, const Machine& machine,
                          const MemoryParameters& memory) {
     const auto blocks = static_cast<double>(ceil_divide(op.elements, bundled::shared_tile));
@@ -154,7 +155,7 @@ void settle_roofline(Prediction& prediction, const Execution& execution, const M
     apply_roofline_band(prediction);
 }
 
-/// What no run beats: whole sectors from DRAM, each pass over the banks or the pipe. (R7, P1 to P4)
+/// The lower bound: whole sectors from DRAM, each pass over the banks or the pipe. (R7, P1 to P4)
 Time least_time(const AccessWork& access, const Machine& machine, L2State l2) {
     Work moved = access.work;
     moved.compulsory_read = std::min(moved.dram_read, moved.l2);
@@ -169,23 +170,23 @@ Time least_time(const AccessWork& access, const Machine& machine, L2State l2) {
     return least;
 }
 
-/// Why this machine has no answer; empty when it has.
+/// Why this machine has no answer; empty if it has one.
 std::string missing_for(const Access& op, const Machine& machine) {
     if (!features_of(machine.compute_capability).warps) {
-        return "access patterns are counted for warps of 32 threads; " + machine.name + " has none";
+        return "access patterns are counted for warps of 32 threads, which " + machine.name +
+               " does not have";
     }
     const Bandwidth shared = machine.shared_bandwidth.value_or(Bandwidth{});
     const bool on_chip =
         op.pattern == AccessPattern::bank_conflict || op.pattern == AccessPattern::reread;
     if (on_chip && shared <= Bandwidth{}) {
         return "the description of " + machine.name +
-               " has no bandwidth of its shared memory (shared.bytes_per_clock, clock.boost)";
+               " has no shared-memory bandwidth (shared.bytes_per_clock, clock.boost)";
     }
     if (op.pattern == AccessPattern::chase && !(machine.memory && has_latencies(machine))) {
         return "the description of " + machine.name +
-               " has no latencies of its L1, L2 and DRAM (latency.l1, latency.l2, latency.dram), "
-               "or "
-               "no model of memory-bound kernels";
+               " has no latencies of L1, L2 and DRAM (latency.l1, latency.l2, latency.dram), or no "
+               "model of memory-bound kernels";
     }
     const FlopRate vector = machine.vector_peak(DataType::fp32).value_or(FlopRate{});
     if (op.pattern == AccessPattern::divergent && vector <= FlopRate{}) {
@@ -199,7 +200,7 @@ void add_notes(Prediction& prediction, const AccessWork& access, const Machine& 
     if (access.useful < 1.0) {
         prediction.note(note::WholeSectors{.sectors = access.sectors, .useful = access.useful});
     }
-    // DRAM is read in bursts of more than a sector: its share is a smaller one.
+    // DRAM is read in bursts longer than a sector, so the useful share of its bytes is smaller.
     const double useful_in_dram = moved > Bytes{} ? access.work.compulsory() / moved : 1.0;
     if (useful_in_dram < 0.99 * access.useful) {
         prediction.note(note::WholeBursts{.useful = useful_in_dram});

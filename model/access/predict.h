@@ -1,5 +1,5 @@
-// Predictions of access patterns: strided and misaligned reads, divergent branches, bank conflicts;
-// `model/predict.h` is the way in.
+// Predictions of access patterns: strided and misaligned reads, divergent branches, bank conflicts.
+// The entry point is `model/predict.h`.
 #pragma once
 
 #include "model/core/operation.h"

@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t warp = bundled::warp_threads;
 constexpr double l2_line = 128.0;  ///< bytes that share a tag
 
-/// Sectors of the 32 words of a warp, whose first starts a sector. (eq. P1)
+/// Sectors that the 32 words of a warp touch if the first word starts a sector. (eq. P1)
 std::int64_t strided_sectors(const Access& op, std::int64_t sector) {
     const std::int64_t element = size_of(op.type);
     const std::int64_t step = op.degree * element;
@@ -20,7 +20,7 @@ std::int64_t strided_sectors(const Access& op, std::int64_t sector) {
     return ceil_divide((warp - 1) * step + element, sector);
 }
 
-/// Sectors of 32 words in a row from the offset on. (eq. P2)
+/// Sectors that 32 consecutive words touch from the offset on. (eq. P2)
 std::int64_t misaligned_sectors(const Access& op, std::int64_t sector) {
     const std::int64_t element = size_of(op.type);
     return ceil_divide(op.degree * element % sector + warp * element, sector);
@@ -37,7 +37,7 @@ AccessWork reads(const Access& op, const Pieces& pieces) {
         real(op.elements) / real(warp) * access.sectors * real(pieces.sector) * units::B;
     access.useful = asked / moved;
     access.work.compulsory_read = asked;
-    // Neighbouring warps share the sectors that a misaligned row straddles: DRAM reads them once.
+    // Neighbouring warps share the sectors that a misaligned row straddles; DRAM reads them once.
     access.work.dram_read = asked;
     access.lines = asked;
     if (strided) {
@@ -84,7 +84,8 @@ AccessWork access_work(const Access& op, const Pieces& pieces) {
             access.work.compulsory_read = std::min(words, real(bundled::reread_bytes) * units::B);
             access.work.dram_read = access.work.compulsory_read;
             access.work.l2 = access.work.compulsory_read;
-            access.work.shared = real(bundled::reread_bytes) * units::B;  // L1 and shared are one
+            access.work.shared = real(bundled::reread_bytes) * units::B;  // L1 and shared memory
+                                                                          // are one
             break;
     }
     access.passes = real(op.degree);  // eq. P3, P4

@@ -1,4 +1,4 @@
-// What an access pattern moves and repeats, whatever the GPU.
+// What an access pattern moves and repeats, on any GPU.
 //
 //   const AccessWork eight = access_work({.pattern = AccessPattern::strided,
 //                                         .elements = 1 << 26, .degree = 8}, {});
@@ -20,17 +20,18 @@ namespace ridge::model {
 struct AccessWork {
     Work work;
     Bytes skipped;         ///< between the pieces that DRAM delivers (strided)
-    Bytes lines;           ///< of the L2 that the words occupy, in whole lines of 128 bytes
+    Bytes lines;           ///< bytes of the L2 that the words occupy, in whole lines of 128 bytes
     double sectors = 0.0;  ///< of one warp request (strided, misaligned)
     double useful = 1.0;   ///< bytes asked for / bytes between L2 and the SMs
     double passes = 1.0;   ///< times that a warp instruction is issued or its banks are read
 };
 
-/// The smallest pieces that move: between the L2 and the multiprocessors, and out of DRAM.
+/// The smallest pieces that move between the L2 and the multiprocessors, and out of DRAM.
 struct Pieces {
     std::int64_t sector = 32;
     std::int64_t access = 64;  ///< a multiple of the sector
-    Bytes most_skipped{};      ///< between them: farther words have a page of DRAM each
+    Bytes most_skipped{};      ///< longest gap between them; words farther apart have a page of
+                               ///< DRAM each
 };
 [[nodiscard]] AccessWork access_work(const Access& op, const Pieces& pieces);
 

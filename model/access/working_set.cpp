@@ -10,7 +10,7 @@
 namespace ridge::model {
 namespace {
 
-constexpr double vector_bytes = 16.0;  ///< of one load
+constexpr double vector_bytes = 16.0;  ///< bytes of one load
 constexpr double slots_per_vector =
     8.0;  ///< instructions of one load: address, wrapping, four sums
 
@@ -38,7 +38,7 @@ KernelTime chase_time(const Access& op, const Machine& machine, L2State l2) {
     const double loads = real(bundled::chase_loads(static_cast<std::int64_t>(set.base())));
     const double first = std::min(loads, set.base() / real(bundled::chase_line));
     const LevelShares shares = levels_of(memory, set, Readers::one);
-    // What the L1 answers later on has come from beyond it once.
+    // What the L1 serves later has been loaded into it once.
     const double in_l1 = shares.l1 * (loads - first);
     const double held = shares.l2 * (l2 == L2State::warm ? loads - in_l1 : loads - in_l1 - first);
     const double missing = loads - in_l1 - held;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t mebibyte = 1 << 20;
 constexpr std::int64_t smallest_block = 512;
-constexpr std::int64_t largest_small = mebibyte;  // requests up to here use the small pool
+constexpr std::int64_t largest_small = mebibyte;  // requests up to this size use the small pool
 constexpr std::int64_t small_segment = 2 * mebibyte;
 constexpr std::int64_t large_segment = 20 * mebibyte;  // for requests below `own_segment`
 constexpr std::int64_t own_segment = 10 * mebibyte;
@@ -64,7 +64,7 @@ void CachingAllocator::take_from_free(Block block) {
     pool_of(extent).free.erase({extent.bytes, extent.address, block});
 }
 
-/// Joins a neighbour of the same state to a block that is in no set.
+/// Joins a neighbour in the same state to a block that is in no set.
 void CachingAllocator::merge(Block into, std::ptrdiff_t neighbour) {
     if (neighbour < 0) return;
     const auto other = static_cast<Block>(neighbour);
@@ -98,8 +98,8 @@ std::int64_t CachingAllocator::expandable_bytes(const Extent& extent) const {
     return extent.bytes + (next.state == State::unmapped ? next.bytes : 0);
 }
 
-/// The smallest free block that is large enough. Of expandable segments one beside unmapped
-/// address space counts as large as it can grow.
+/// The smallest free block that is large enough. A block next to unmapped address space in an
+/// expandable segment counts as large as it can grow.
 std::ptrdiff_t CachingAllocator::best_fit(Pool& pool, std::int64_t bytes) const {
     auto it = pool.free.lower_bound({bytes, -1, 0});
     if (it == pool.free.end()) return -1;
@@ -120,7 +120,8 @@ std::ptrdiff_t CachingAllocator::best_fit(Pool& pool, std::int64_t bytes) const 
     return static_cast<std::ptrdiff_t>(std::get<Block>(*it));
 }
 
-/// Before more is reserved than there is, free segments go back; what then lacks is out of memory.
+/// Returns free segments before more is reserved than there is. If that is not enough, the memory
+/// is exhausted.
 void CachingAllocator::make_room(std::int64_t bytes) {
     if (options_.limit == 0 || now_.reserved + bytes <= options_.limit) return;
     empty_cache();
@@ -165,7 +166,7 @@ CachingAllocator::Block CachingAllocator::map(Block unmapped, std::int64_t bytes
     return unmapped;
 }
 
-/// A free block of at least `bytes` at the lowest address where the pool's range has room.
+/// A free block of at least `bytes` at the lowest address at which the pool's range has room.
 CachingAllocator::Block CachingAllocator::expand(std::int64_t bytes, bool small) {
     make_room(ceil_divide(bytes, small ? small_segment : large_segment) *
               (small ? small_segment : large_segment));
@@ -206,7 +207,7 @@ CachingAllocator::Block CachingAllocator::expand(std::int64_t bytes, bool small)
     return block;
 }
 
-/// Cuts a block that is in no set; the rest becomes free where it is worth keeping.
+/// Splits a block that is in no set; the rest becomes free if it is worth keeping.
 void CachingAllocator::split(Block block, std::int64_t bytes) {
     const Extent whole = extents_[block];
     const std::int64_t rest = whole.bytes - bytes;

@@ -1,20 +1,21 @@
-// PyTorch's caching allocator of CUDA memory, simulated: what is requested, allocated, reserved.
+// A simulation of PyTorch's caching allocator of CUDA memory: bytes requested, allocated and
+// reserved.
 //
 // Requests are rounded up to 512 bytes and served from two pools. Blocks up to 1 MiB come from
-// segments of 2 MiB, larger ones from segments of 20 MiB or, from 10 MiB on, of their own size in
-// steps of 2 MiB. The smallest free block that is large enough is taken and split; what would
-// leave at most 1 MiB in the large pool is handed out whole, which is how more is allocated than
-// was requested. Freed neighbours merge and stay reserved until `empty_cache`. With
-// expandable segments each pool is one growing range that is mapped in steps of 2 and 20 MiB
-// (eq. V10 to V13 of docs/vram.md).
+// segments of 2 MiB, larger ones from segments of 20 MiB or, from 10 MiB on, from segments of their
+// own size in steps of 2 MiB. The allocator takes the smallest free block that is large enough and
+// splits it. If the rest in the large pool would be at most 1 MiB, the block is handed out whole,
+// which is why more is allocated than was requested. Freed neighbours merge and stay reserved until
+// `empty_cache`. With expandable segments each pool is one growing range that is mapped in steps of
+// 2 and 20 MiB (eq. V10 to V13 of docs/vram.md).
 //
 //   CachingAllocator memory;
 //   const auto block = memory.allocate(14 * mebibyte - 100);
 //   memory.now().allocated;  // 14 MiB: the rest of the segment is too small to split
 //   memory.release(block);
 //
-// Limits: one stream, one device, no garbage collection, no largest split size, and cudaMalloc
-// answers with rising addresses (which decides only between free blocks of equal size).
+// Limits: one stream, one device, no garbage collection, no largest split size. cudaMalloc is
+// assumed to return rising addresses, which matters only between free blocks of equal size.
 #pragma once
 
 #include <array>
@@ -28,13 +29,14 @@ namespace ridge::model {
 
 struct AllocatorOptions {
     bool expandable_segments = false;
-    /// `roundup_power2_divisions`: sizes round up to a power of two cut into so many parts; 0: off.
+    /// `roundup_power2_divisions`: sizes round up to the next of this many steps between powers of
+    /// two; 0: off.
     std::int64_t roundup_power2_divisions = 0;
-    /// Bytes that can be reserved; 0: no limit. Before it is exceeded the cache is emptied.
+    /// Bytes that can be reserved; 0: no limit. The cache is emptied before the limit is exceeded.
     std::int64_t limit = 0;
 };
 
-/// Bytes asked for, handed out in blocks, and held in segments.
+/// Bytes requested, handed out in blocks, and held in segments.
 struct MemoryLevel {
     std::int64_t requested = 0;
     std::int64_t allocated = 0;
@@ -49,21 +51,22 @@ class CachingAllocator {
 
     explicit CachingAllocator(AllocatorOptions options = {}) : options_(options) {}
 
-    /// A block for `bytes`; 0 bytes take no memory, as in PyTorch.
+    /// Allocates a block of `bytes`; 0 bytes take no memory, as in PyTorch.
     [[nodiscard]] Block allocate(std::int64_t bytes);
     void release(Block block);
-    /// Gives wholly free segments back.
+    /// Returns segments that are wholly free.
     void empty_cache();
 
     [[nodiscard]] const MemoryLevel& now() const { return now_; }
-    /// The highest level of each figure since the last `reset_peak`; they may differ in time.
+    /// The highest level of each figure since the last `reset_peak`; the peaks may occur at
+    /// different times.
     [[nodiscard]] const MemoryLevel& peak() const { return peak_; }
     void reset_peak() { peak_ = now_; }
-    /// Whether the limit was exceeded: PyTorch would have reported that it is out of memory.
+    /// Whether the limit was exceeded: PyTorch would have reported an out-of-memory error.
     [[nodiscard]] bool exhausted() const { return exhausted_; }
     /// The bytes of the block that holds an allocation.
     [[nodiscard]] std::int64_t bytes_of(Block block) const { return extents_[block].bytes; }
-    /// A request as it is rounded before a block is looked for.
+    /// The size to which a request is rounded before a block is looked for.
     [[nodiscard]] std::int64_t rounded(std::int64_t bytes) const;
 
   private:

@@ -1,9 +1,11 @@
-// Allocations with lifetimes, in the order a program makes them, and what they come to.
+// A list of allocations with lifetimes, in the order in which a program makes them, and the memory
+// that they need.
 //
-// A plan is a list of steps: memory is taken under a name or given back. Phases cut it into the
-// parts that are asked about; a phase may begin with an emptied cache. `replay` runs the steps
-// through the caching allocator and reports levels relative to the start of each phase, as
-// torch.cuda.max_memory_allocated() less torch.cuda.memory_allocated() just before would.
+// A plan is a list of steps: each takes memory under a name or gives it back. Phases divide the
+// plan into the parts that a caller asks about; a phase may begin with an emptied cache. `replay`
+// runs the steps through the caching allocator and reports levels relative to the start of each
+// phase, as torch.cuda.max_memory_allocated() minus the earlier torch.cuda.memory_allocated()
+// would.
 //
 //   MemoryPlan plan;
 //   plan.begin("forward", CacheBefore::emptied);
@@ -35,7 +37,7 @@ class MemoryPlan {
         std::string_view name;
         std::int64_t bytes = 0;
         std::size_t taken = 0;      ///< step
-        std::size_t given = never;  ///< step; `never` where it outlives the plan
+        std::size_t given = never;  ///< step; `never` if it outlives the plan
     };
     struct Step {
         Id allocation = 0;
@@ -51,7 +53,7 @@ class MemoryPlan {
     void begin(std::string_view phase, CacheBefore cache = CacheBefore::kept);
     [[nodiscard]] Id allocate(std::string_view name, std::int64_t bytes);
     void release(Id id);
-    /// Takes and gives back at once.
+    /// Takes memory and gives it back at once.
     void touch(std::string_view name, std::int64_t bytes) { release(allocate(name, bytes)); }
 
     [[nodiscard]] const std::vector<Allocation>& allocations() const { return allocations_; }
@@ -64,7 +66,8 @@ class MemoryPlan {
     std::vector<Phase> phases_;
 };
 
-/// Levels relative to the start of the phase, but `reserved`, which is everything the plan holds.
+/// Levels relative to the start of the phase, except `reserved`, which is everything that the plan
+/// holds.
 struct PhaseMemory {
     std::string_view name;
     MemoryLevel peak;
@@ -77,14 +80,14 @@ struct MemoryTimeline {
     std::vector<MemoryLevel> levels;   ///< after each step, absolute
     std::vector<std::int64_t> blocks;  ///< bytes of the block that each allocation got
     std::vector<PhaseMemory> phases;
-    bool fits = true;  ///< whether the allocator's limit sufficed
+    bool fits = true;  ///< whether the allocator's limit was enough
 
-    /// The phase of that name; a contract that there is one.
+    /// The phase of that name, which must exist.
     [[nodiscard]] const PhaseMemory& phase(std::string_view name) const;
 };
 
-/// Runs the plan; `resident` allocations were made before it and stay (a library's workspaces).
-/// Their own memory is left out of every figure, what is free in their segments is used.
+/// Runs the plan. `resident` allocations were made before it and stay (a library's workspaces).
+/// Their own memory is left out of every figure, but the free space in their segments is used.
 [[nodiscard]] MemoryTimeline replay(const MemoryPlan& plan, AllocatorOptions options = {},
                                     std::span<const std::int64_t> resident = {});
 

@@ -2,8 +2,7 @@
 //
 // The mask of one head is a band: query i sees keys [i + offset - left, i + offset + right] with
 // offset = seq_kv - seq_q. Scores and visited blocks are differences of two clamped ramps, summed
-// in closed form. Block sizes and split rules are facts of the flash-attention sources (eq. A6,
-// A9).
+// in closed form. Block sizes and split rules come from the flash-attention sources (eq. A6, A9).
 #include "model/attention/blocks.h"
 
 #include <algorithm>
@@ -77,9 +76,9 @@ std::int64_t block_ramp_sum(std::int64_t start, std::int64_t step, std::int64_t 
     return top == n ? ramp : ramp + (n - top) * ((cap + round) / unit);
 }
 
-/// Key blocks visited by all blocks of `q` rows of one KV head, `pack` query heads folded into the
-/// rows: row r holds query r / pack. Floors of quotients nest, so folding multiplies the mask's
-/// offsets and the block of keys by `pack` and the sums stay exact.
+/// Key blocks visited by all blocks of `q` rows of one KV head, with `pack` query heads folded into
+/// the rows: row r holds query r / pack. Since floors of quotients nest, folding multiplies the
+/// mask's offsets and the block of keys by `pack`, and the sums stay exact.
 std::int64_t visited_blocks(const Attention& attention, std::int64_t q, std::int64_t kv,
                             std::int64_t pack) {
     const Band band = band_of(attention);
@@ -88,7 +87,7 @@ std::int64_t visited_blocks(const Attention& attention, std::int64_t q, std::int
     const std::int64_t keys = attention.seq_kv * pack;
     const std::int64_t unit = kv * pack;
     const std::int64_t ahead = (band.offset + band.right) * pack;
-    // The last block ends with the last row, all others after q rows.
+    // The last block ends with the last row, each other block after q rows.
     const std::int64_t last_end = std::clamp<std::int64_t>(rows + ahead, 0, keys);
     const std::int64_t ends =
         block_ramp_sum(q + ahead, q, count - 1, keys, unit, unit - 1) + ceil_divide(last_end, unit);
@@ -104,7 +103,7 @@ std::int64_t visible_keys(const Attention& attention) {
     return std::max<std::int64_t>(0, end - first);
 }
 
-/// The entry for the smallest listed head dimension that holds `head_dim`, or the last one.
+/// The entry for the smallest listed head dimension that is at least `head_dim`, or the last one.
 struct BlockEntry {
     std::int64_t head_dim;
     AttentionBlocks blocks;
@@ -149,7 +148,8 @@ AttentionBlocks flash2_blocks(const Attention& attention, const AttentionContext
         return attention.causal ? AttentionBlocks{.q = 64, .kv = 64}
                                 : AttentionBlocks{.q = 128, .kv = 32};
     }
-    if (d > 192 && context.compute_capability != 80) return {.q = 64, .kv = 64};
+    if (d > 192 && !features_of(context.compute_capability).one_large_block)
+        return {.q = 64, .kv = 64};
     static constexpr std::array table{BlockEntry{64, {128, 128}}, BlockEntry{256, {128, 64}}};
     return look_up(table, d);
 }
@@ -172,8 +172,8 @@ AttentionBlocks flash3_blocks(const Attention& attention) {
                                           BlockEntry{256, {128, 128}}};
         return look_up(table, d);
     }
-    // Behind a page table, keys come by plain copies, in the blocks of a window; the causal block
-    // of d <= 64 and the one of d > 192 keep their size.
+    // Behind a page table, plain copies load the keys, in the block size of a window. The causal
+    // block for d <= 64 and the one for d > 192 keep their size.
     const bool paged = attention.paged && d > 64 && d <= 192;
     static constexpr std::array full{BlockEntry{64, {192, 192}}, BlockEntry{96, {192, 144}},
                                      BlockEntry{128, {128, 176}}, BlockEntry{192, {128, 112}},
@@ -187,25 +187,26 @@ AttentionBlocks flash3_blocks(const Attention& attention) {
     return look_up(local || paged ? windowed : causal ? masked : full, d);
 }
 
-/// What the published split heuristics differ in.
+/// The differences between the published split heuristics.
 struct SplitRule {
-    double enough = 0.85;      ///< of the best fill of the last wave
+    double enough = 0.85;      ///< share of the best fill of the last wave
     bool distinct = false;     ///< skip split counts that leave the longest part unchanged (flash2)
     double short_parts = 1.0;  ///< weight of parts of fewer than four blocks
 };
 
-/// The smallest number of splits, at most 128, whose fill of the last wave is good enough; one
-/// where the tiles fill 0.8 of the slots (num_splits_heuristic of flash-attention). No fill is above 1: what is good enough beside that stays so.
+/// The smallest number of splits, at most 128, whose fill of the last wave is good enough, or one
+/// if the tiles fill 0.8 of the slots (num_splits_heuristic of flash-attention). No fill exceeds 1,
+/// so a fill of at least `enough` is good enough whatever follows.
 std::int64_t good_splits(std::int64_t tiles, std::int64_t slots, std::int64_t key_blocks,
                          const SplitRule& rule) {
     constexpr std::int64_t limit = 128;
     if (static_cast<double>(tiles) >= 0.8 * static_cast<double>(slots)) return 1;
-    std::array<double, limit> fill;  // set as far as it is read
+    std::array<double, limit> fill;  // initialised only as far as it is read
     const std::int64_t most = std::min({slots, key_blocks, limit});
     double best = 0.0;
-    std::int64_t capacity = slots;  // of the waves that hold all tiles
+    std::int64_t capacity = slots;  // slots of the waves that hold all tiles
     std::int64_t previous_part = 0;
-    std::int64_t found = 1;  // good enough beside the best so far
+    std::int64_t found = 1;  // good enough compared with the best so far
     for (std::int64_t splits = 1; splits <= most; ++splits) {
         const std::int64_t all = tiles * splits;
         while (capacity < all) capacity += slots;
@@ -224,8 +225,8 @@ std::int64_t good_splits(std::int64_t tiles, std::int64_t slots, std::int64_t ke
     return found;
 }
 
-/// flash2 splits in blocks of 64 rows, counting two thread blocks per multiprocessor; behind a page
-/// table its split kernel always runs, and splits only grouped decoding.
+/// flash2 splits in blocks of 64 rows and counts two thread blocks per multiprocessor. Behind a
+/// page table its split kernel always runs, but splits only grouped decoding.
 AttentionGrid flash2_forward_grid(const Attention& attention, const AttentionContext& context) {
     AttentionGrid grid{.blocks = attention_blocks(attention, Implementation::flash2, context),
                        .blocks_per_sm = 2};
@@ -252,7 +253,7 @@ AttentionGrid flash2_forward_grid(const Attention& attention, const AttentionCon
     return grid;
 }
 
-/// flash3 packs the heads of a group where that fills its rows better (by the 0.9 of heuristics.h of
+/// flash3 packs the heads of a group if that fills its rows better (by the 0.9 of heuristics.h of
 /// flash-attention), and always in calls of varying lengths, where a packed tile costs nothing.
 bool packs_heads(const Attention& attention, std::int64_t group, std::int64_t rows) {
     const auto fill = [rows](std::int64_t queries) {
@@ -262,12 +263,11 @@ bool packs_heads(const Attention& attention, std::int64_t group, std::int64_t ro
     return attention.paged || fill(attention.seq_q) < 0.9 * fill(attention.seq_q * group);
 }
 
-/// Splits of the keys in flash3 for `tiles` tiles of `key_blocks` blocks. Contiguous calls over
-/// as many queries as keys ask for one split (num_splits = 1 of flash_attn_func); where queries
-/// follow cached keys, the heuristic chooses (num_splits = 0 of flash_attn_with_kvcache). A serving
-/// engine bounds the splits (32 in decoding, at most 992 sequences; else a stricter heuristic) and
-/// lets a small kernel choose: as many blocks per multiprocessor as an even share of all blocks
-/// plus 10 %.
+/// Splits of the keys in flash3 for `tiles` tiles of `key_blocks` blocks. Contiguous calls with as
+/// many queries as keys ask for one split (num_splits = 1 of flash_attn_func). If queries follow
+/// cached keys, the heuristic chooses (num_splits = 0 of flash_attn_with_kvcache). A serving engine
+/// limits the splits (32 in decoding, up to 992 sequences; else a stricter heuristic) and lets a
+/// small kernel choose: as many blocks per multiprocessor as an even share of all blocks plus 10 %.
 void split_flash3_keys(AttentionGrid& grid, const Attention& attention, std::int64_t sm_count,
                        std::int64_t tiles, std::int64_t key_blocks) {
     if (!attention.paged) {
@@ -291,8 +291,8 @@ void split_flash3_keys(AttentionGrid& grid, const Attention& attention, std::int
     grid.splits = std::clamp<std::int64_t>(static_cast<std::int64_t>(parts), 1, bound);
 }
 
-/// The scheduler of a causal flash3 call walks together as many heads, at most 16, as have their K
-/// and V in 8 MiB, longest tiles first; the next ones follow.
+/// The scheduler of a causal flash3 call walks as many heads together as have their K and V in 8
+/// MiB, at most 16, the longest tiles first. The next heads follow.
 std::int64_t turns_of(const Attention& attention, const AttentionGrid& grid,
                       std::int64_t key_blocks) {
     constexpr std::int64_t cache = std::int64_t{8} << 20;
@@ -348,9 +348,9 @@ AttentionBlocks flashinfer_blocks(const Attention& attention) {
     return look_up(table, attention.head_dim);
 }
 
-/// One query packs the heads of its group and splits the keys where that fills multiprocessors,
-/// in parts of at least four blocks; the last thread block of a tile adds the parts, so that no
-/// second kernel runs. More queries walk one head per tile.
+/// With one query, the kernel packs the heads of its group and splits the keys if that fills
+/// multiprocessors, in parts of at least four blocks. The last thread block of a tile adds the
+/// parts, so no second kernel runs. With more queries, a tile walks one head.
 AttentionGrid flashinfer_forward_grid(const Attention& attention, const AttentionContext& context) {
     AttentionGrid grid{.blocks = flashinfer_blocks(attention)};
     grid.turns = attention.batch * attention.heads;
@@ -431,7 +431,7 @@ ScoreCounts count_scores(const Attention& attention, const AttentionGrid& grid) 
     counts.query_blocks = ceil_divide(attention.seq_q * grid.pack, blocks.q);
     counts.key_blocks = ceil_divide(keys, blocks.kv);
     counts.visible_keys = visible_keys(attention);
-    // A window of l + r + 1 keys and a block of n queries meet in at most l + r + n keys.
+    // A window of l + r + 1 keys and a block of n queries have at most l + r + n keys in common.
     const std::int64_t around = band.left + band.right;
     const std::int64_t queries = ceil_divide(blocks.q, grid.pack);
     counts.longest_row = std::min(ceil_divide(counts.visible_keys, blocks.kv),

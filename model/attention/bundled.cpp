@@ -37,7 +37,7 @@ AttentionGrid decode_grid(const Attention& attention, const AttentionContext& co
     return grid;
 }
 
-/// Thread blocks that share a multiprocessor, where it has the room.
+/// Thread blocks that share a multiprocessor, if it has room for them.
 std::int32_t resident_blocks(const bundled::AttentionKernel& kernel,
                              const AttentionContext& context) {
     constexpr double reserved = 1024.0;  // bytes of each block
@@ -68,15 +68,15 @@ std::int64_t kv_bytes_of_head(const Attention& attention) {
     return 2 * attention.seq_kv * attention.head_dim * size_of(attention.type);
 }
 
-/// Share of keys and values, `set` bytes, that the L2 has lost when the next round of tiles comes
-/// for them; the queries and outputs of a round pass through as well, one copy of each.
+/// Share of the keys and values, `set` bytes, that the L2 has lost when the next round of tiles
+/// needs them. The queries and outputs of a round pass through as well, one copy of each.
 double lost_between(double set, double round_rows, const Residency& l2) {
     const double copies = l2.capacity() / l2.capacity(Readers::all);
     return 1.0 - l2.found(Bytes::from_base(copies * set + round_rows));
 }
 
-/// Thread blocks of `mma` run head after head in waves: a head that a wave cuts in two is read
-/// again. Causal tiles end one by one, and the next ones find the keys.
+/// Thread blocks of `mma` run head after head in waves. A head that a wave cuts in two is read
+/// again. Causal tiles end one by one, so the next ones find the keys.
 double mma_kv_passes(const Attention& attention, const AttentionGrid& grid, double slots,
                      double round_rows, const Residency& l2) {
     if (attention.causal) return 1.0;
@@ -88,8 +88,8 @@ double mma_kv_passes(const Attention& attention, const AttentionGrid& grid, doub
     return 1.0 + cuts / kv_heads * lost_between(set, round_rows, l2);
 }
 
-/// Thread blocks of `wgmma` go round the keys of a group of heads; causal tiles see fewer in each
-/// round.
+/// Thread blocks of `wgmma` walk the keys of a group of heads in rounds. Causal tiles see fewer
+/// keys in each round.
 double wgmma_kv_passes(const Attention& attention, const AttentionGrid& grid, double slots,
                        double round_rows, const Residency& l2) {
     const std::int64_t heads = attention.batch * attention.heads;
@@ -118,7 +118,7 @@ bool decodes_with_splits(const Attention& attention) {
 
 std::string bundled_attention_refusal(const Attention& attention) {
     if (attention.direction == Direction::backward) {
-        return "there is no bundled backward pass of attention";
+        return "the bundled attention kernels have no backward pass";
     }
     if (attention.head_dim != 64 && attention.head_dim != 128) {
         return "the bundled attention kernels take head_dim 64 or 128";
@@ -128,7 +128,7 @@ std::string bundled_attention_refusal(const Attention& attention) {
     }
     if (attention.window != 0) return "the bundled attention kernels have no sliding window";
     if (attention.kv_write) return "the bundled attention kernels do not write the cache";
-    if (attention.paged) return "the bundled attention kernels read no page tables";
+    if (attention.paged) return "the bundled attention kernels do not read page tables";
     return {};
 }
 
@@ -166,7 +166,7 @@ Bytes bundled_l2_bytes(const Attention& attention, Implementation implementation
     const double in_blocks = executed_scores / tile_rows;
     const double keys = boxes ? in_blocks : std::min(in_blocks, tiles * visible_keys);
     const double queries = boxes ? tiles * tile_rows : rows;
-    // What registers the compiler puts away, and stores of less than a sector.
+    // Registers that the compiler spills, and stores smaller than a sector.
     double stored = rows * (row + statistic);
     if (boxes && attention.causal && !wide) {
         stored += register_bytes * bundled::attention_wgmma(64, true).threads * counts.spilled *

@@ -1,5 +1,5 @@
-// How the bundled attention kernels cut their work: tiles, grids and splits of model/bundled as the
-// model counts them (eq. A13 of docs/model.md).
+// How the bundled attention kernels divide their work: the tiles, grids and splits of model/bundled
+// as the model counts them (eq. A13 of docs/model.md).
 //
 //   impl=wgmma   Hopper: persistent, one thread block per multiprocessor takes tile after tile
 //   impl=mma     mma.sync on sm_80 and newer: one thread block per tile, two per multiprocessor;
@@ -23,7 +23,7 @@ namespace ridge::model {
 /// Whether `mma` runs the decode kernel: few rows against more keys (`bundled::decodes`).
 [[nodiscard]] bool decodes_with_splits(const Attention& attention);
 
-/// Why the bundled kernels do not take the operation; empty when they do.
+/// Why the bundled kernels do not take the operation; empty if they do.
 [[nodiscard]] std::string bundled_attention_refusal(const Attention& attention);
 
 /// Tiles, splits and grid of `mma` or `wgmma`. `turns` is the number of groups of heads that are
@@ -32,26 +32,26 @@ namespace ridge::model {
                                                    Implementation implementation,
                                                    const AttentionContext& context);
 
-/// Times that K and V come from DRAM: again in each round of the tiles that share them, where the
-/// L2 has lost them meanwhile. (A14)
+/// Number of times that K and V come from DRAM: once more in each round of the tiles that share
+/// them, to the extent that the L2 has lost them. (A14)
 [[nodiscard]] double bundled_kv_passes(const Attention& attention, Implementation implementation,
                                        const AttentionGrid& grid, const AttentionContext& context);
 
-/// Bytes between L2 and the multiprocessors of the tiled kernels, whose tiles compute
-/// `executed_scores` and of whose keys any query sees `visible_keys`. (A15)
+/// Bytes between L2 and the multiprocessors for the tiled kernels. `executed_scores` are the scores
+/// that their tiles compute, `visible_keys` the keys that any query sees. (A15)
 [[nodiscard]] Bytes bundled_l2_bytes(const Attention& attention, Implementation implementation,
                                      const AttentionContext& context, const AttentionGrid& grid,
                                      double executed_scores, double visible_keys);
 
-/// Scores that the kernel computes, in place of those that `count_scores` finds: the decode kernel
+/// Scores that the kernel computes, which replace those of `count_scores`: the decode kernel
 /// ignores the mask and works in slices of 16 keys, and a tile whose queries see no key still
 /// computes one block.
 [[nodiscard]] double bundled_executed_scores(const Attention& attention, const AttentionGrid& grid,
                                              const ScoreCounts& counts);
 
-/// Special-function results that it computes: one exp2 per score, the four lanes that share a row
-/// each rescale it once per block of keys, and a reciprocal and a logarithm per lane and row. The
-/// merging of the decode kernel's parts is left out.
+/// Special-function results that the kernel computes: one exp2 per score; a rescaling by each of
+/// the four lanes that share a row, once per block of keys; and a reciprocal and a logarithm per
+/// lane and row. The merging of the decode kernel's parts is left out.
 [[nodiscard]] double bundled_executed_special(const AttentionGrid& grid, double executed_scores);
 
 }  // namespace ridge::model

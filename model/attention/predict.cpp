@@ -1,4 +1,5 @@
-// Predictions of attention: counted work, the roofline, and the time model where it has parameters.
+// Predictions of attention: counted work, the roofline, and the time model if the machine has its
+// parameters.
 
 #include "model/attention/predict.h"
 
@@ -16,20 +17,20 @@
 namespace ridge::model {
 namespace {
 
-/// The compute capability that the released kernels ask for (README of flash-attention): flash1
-/// runs on Turing and newer, flash2 on Ampere and newer; flashinfer's kernels of TensorRT-LLM are
-/// built for sm_100 and sm_103. 0 is another maker's GPU, with kernels of its own.
+/// Whether the machine has the compute capability that the released kernels need (README of
+/// flash-attention): flash1 runs on Turing and newer, flash2 on Ampere and newer. flashinfer's
+/// kernels of TensorRT-LLM are built for sm_100 and sm_103. 0 means a GPU of another vendor, which
+/// has its own kernels.
 bool runs_flash(Implementation implementation, const Machine& machine) {
-    const std::int32_t capability = machine.compute_capability;
-    const Features features = features_of(capability);
+    const Features features = features_of(machine.compute_capability);
     if (implementation == Implementation::flash3) return features.wgmma;
-    if (implementation == Implementation::flashinfer) return capability == 100 || capability == 103;
+    if (implementation == Implementation::flashinfer) return features.trtllm_attention;
     if (!features.warps) return true;
-    return implementation == Implementation::flash2 ? features.mma_sync : capability >= 75;
+    return implementation == Implementation::flash2 ? features.mma_sync : features.early_mma;
 }
 
-/// The library kernels: flashinfer (forward alone) and flash3 where they run (sm_100, sm_90), flash2
-/// on other tensor cores, and three kernels before those.
+/// The library kernels: flashinfer (forward only) and flash3 on GPUs that run them (sm_100, sm_90),
+/// flash2 on other tensor cores, and three kernels on older GPUs.
 Implementation usual_implementation(const Attention& op, const Machine& machine) {
     using enum Implementation;
     for (const auto each : {flashinfer, flash3, flash2}) {
@@ -83,7 +84,8 @@ const std::optional<FlashParameters>& parameters_of(const Attention& op,
     return implementation == Implementation::flash2 ? fitted.flash2 : fitted.flash3;
 }
 
-/// Whether the parameters of a bundled kernel were fitted to this GPU; empty without parameters.
+/// Whether the parameters of a bundled kernel were fitted to this GPU; empty if there are no
+/// parameters.
 std::optional<bool> own_fit(const AttentionParameters& fitted, Implementation implementation,
                             bool decodes) {
     if (decodes) return fitted.decode ? std::optional(fitted.decode->own) : std::nullopt;
@@ -91,15 +93,15 @@ std::optional<bool> own_fit(const AttentionParameters& fitted, Implementation im
     return tiled ? std::optional(tiled->own) : std::nullopt;
 }
 
-/// What the time model says, and what its parameters rest on.
+/// The result of the time model, and the origin of its parameters.
 struct Modelled {
     AttentionTime time;
     bool own = false;       ///< parameters fitted to this GPU
-    bool known = false;     ///< or to one of its family
-    bool borrowed = false;  ///< or to another implementation
+    bool known = false;     ///< parameters fitted to a GPU of its family
+    bool borrowed = false;  ///< parameters of another implementation
 };
 
-/// Empty where the machine has no parameters for the implementation.
+/// Empty if the machine has no parameters for the implementation.
 std::optional<Modelled> modelled_time(const Attention& op, const AttentionWork& counted,
                                       Implementation implementation, const Execution& execution,
                                       const Machine& machine, ProductPredictor product) {
@@ -133,7 +135,7 @@ std::optional<Modelled> modelled_time(const Attention& op, const AttentionWork& 
                     fitted->borrowed};
 }
 
-/// The terms as the model combines them: those on chip add up, DRAM overlaps them, the rest is
+/// The terms as the model combines them: those on chip add up, DRAM overlaps them, and the rest is
 /// added. Loads that the matmuls hide are not a term.
 void set_terms(Prediction& prediction, const AttentionTime& time, const AttentionWork& counted) {
     const bool tensor = prediction.work.tensor > Flop{};
@@ -147,7 +149,7 @@ void set_terms(Prediction& prediction, const AttentionTime& time, const Attentio
     add_term(prediction, Resource::launch, time.launch);
 }
 
-/// Calls of a serving engine by regime.
+/// The band class of a serving engine's call, by regime.
 BandClass serving_class(Implementation implementation, const Attention& op,
                         AttentionRegime regime) {
     if (cache_type_of(op) != op.type) {
@@ -171,7 +173,7 @@ BandClass serving_class(Implementation implementation, const Attention& op,
     }
 }
 
-/// Contiguous calls were only checked against published throughput, which holds no short ones.
+/// Contiguous calls were checked only against published throughput, which includes no short calls.
 BandClass band_class_of(const Attention& op, Implementation implementation,
                         const AttentionTime& time) {
     switch (time.regime) {
@@ -191,7 +193,7 @@ BandClass band_class_of(const Attention& op, Implementation implementation,
     return time.launch > 0.25 * time.total ? BandClass::estimate : BandClass::published;
 }
 
-/// Shapes and families that no row or figure covers.
+/// Shapes and families that no row or figure covers are extrapolated.
 Validity validity_of(const Attention& op, Implementation implementation, bool known_family) {
     const bool blackwell = implementation == Implementation::flashinfer;
     const bool known_dim = op.head_dim == 64 || op.head_dim == 128 || op.head_dim == 256 ||
@@ -201,7 +203,7 @@ Validity validity_of(const Attention& op, Implementation implementation, bool kn
     return known_dim && known_shape && known_family ? Validity::validated : Validity::extrapolated;
 }
 
-/// What reaches DRAM in the end, read and written as the implementation counts them.
+/// Scales the implementation's reads and writes to the bytes that reach DRAM in the end.
 void scale_dram(Work& work, Bytes moved) {
     if (work.dram() <= Bytes{}) return;
     const double share = moved / work.dram();
@@ -251,7 +253,7 @@ bool is_backend_of_sdpa(Implementation implementation) {
            implementation == Implementation::torch_math;
 }
 
-/// Why the implementation cannot run on the machine; empty when it can.
+/// Why the implementation cannot run on the machine; empty if it can.
 std::string refusal(const Attention& op, Implementation asked_for, Implementation implementation,
                     const Machine& machine) {
     const bool flash = !is_unfused(implementation) && !is_bundled_attention(implementation);
@@ -270,16 +272,20 @@ std::string refusal(const Attention& op, Implementation asked_for, Implementatio
         implementation != Implementation::flashinfer) {
         return "kv_dtype " + std::string(name_of(cache_type_of(op))) + " with dtype " +
                std::string(name_of(op.type)) +
-               " is modelled for flash3 (compute capability 9.0) and flashinfer (10.0)" +
-               (machine.compute_capability == 90 ? "" : ", which " + machine.name + " lacks");
+               " is modelled only for flash3 (compute capability 9.0) and flashinfer (10.0)" +
+               (features_of(machine.compute_capability).wgmma
+                    ? ""
+                    : ", which " + machine.name + " lacks");
     }
     if (is_bundled_attention(implementation)) return bundled_refusal(op, implementation, machine);
-    if (asked_for == Implementation::torch_cudnn && machine.compute_capability == 0) {
-        return "cuDNN runs on NVIDIA's GPUs, which " + machine.name + " is not";
+    if (asked_for == Implementation::torch_cudnn &&
+        !features_of(machine.compute_capability).warps) {
+        return "cuDNN runs on NVIDIA GPUs only; " + machine.name + " is not one";
     }
     if (is_backend_of_sdpa(asked_for) && (op.window != 0 || op.paged || op.kv_write)) {
-        return "scaled_dot_product_attention has no sliding window, reads no page tables and does "
-               "not write the cache";
+        return "scaled_dot_product_attention has no sliding window, and it neither reads page "
+               "tables "
+               "nor writes the cache";
     }
     if (!machine.tensor_peak(op.type) && !machine.vector_peak(op.type)) {
         return "dtype " + std::string(name_of(op.type)) +
@@ -287,12 +293,13 @@ std::string refusal(const Attention& op, Implementation asked_for, Implementatio
     }
     const bool efficient = asked_for == Implementation::torch_efficient;
     if (!efficient && !is_unfused(implementation) && op.type == DataType::fp32) {
-        return "flash attention is modelled for 16- and 8-bit types; use impl standard for fp32";
+        return "flash attention is modelled only for 16- and 8-bit types; use impl standard for "
+               "fp32";
     }
     return {};
 }
 
-/// Where flash2 forgoes folding or splitting although multiprocessors are idle: its rules for page
+/// Whether flash2 does not fold or split although multiprocessors are idle: its rules for page
 /// tables and windows (flash_api.cpp of flash-attention and of vLLM's copy).
 bool leaves_idle(const Attention& op, Implementation implementation, const AttentionGrid& grid,
                  const Machine& machine) {
@@ -304,7 +311,7 @@ bool leaves_idle(const Attention& op, Implementation implementation, const Atten
     return windowed || unsplit;
 }
 
-/// Of a backend of scaled_dot_product_attention; empty for everything else.
+/// The time of a backend of scaled_dot_product_attention; empty for everything else.
 std::optional<BackendTime> backend_time(const Attention& op, Implementation asked_for,
                                         const Work& work, const Execution& execution,
                                         const Machine& machine, OperationPredictor operation) {
@@ -313,8 +320,9 @@ std::optional<BackendTime> backend_time(const Attention& op, Implementation aske
         case Implementation::torch_flash:
         case Implementation::torch_efficient:
         case Implementation::torch_cudnn:
-            // Other vendors' builds of PyTorch have other kernels than the ones that were timed.
-            if (machine.compute_capability == 0 || !machine.torch_attention) return std::nullopt;
+            // PyTorch builds for other vendors have other kernels than those that were timed.
+            if (!features_of(machine.compute_capability).warps || !machine.torch_attention)
+                return std::nullopt;
             return torch_attention_time(op, asked_for, work, execution, machine);
         case Implementation::torch_math:
             return torch_math_time(op, execution, machine, operation);
@@ -323,8 +331,8 @@ std::optional<BackendTime> backend_time(const Attention& op, Implementation aske
     }
 }
 
-/// What the kernels are counted with. SDPA's efficient backend splits no keys, nor does cuDNN those of
-/// several queries, unlike the kernel that stands for them.
+/// The context for counting the kernels. Unlike the kernel that stands for them, SDPA's efficient
+/// backend splits no keys, and cuDNN splits only those of a single query.
 AttentionContext context_of(const Attention& op, Implementation asked_for, const Machine& machine) {
     AttentionContext context = attention_context(machine);
     const bool whole = asked_for == Implementation::torch_efficient ||
@@ -339,15 +347,15 @@ BandClass torch_class(const Attention& op, Implementation asked_for) {
     return efficient ? BandClass::torch_efficient : BandClass::torch_backward;
 }
 
-/// Time of a backend, without its band.
+/// Sets the time of a backend, without its band.
 void set_backend(Prediction& prediction, const BackendTime& time, Bytes parts,
                  const Machine& machine) {
     const bool tensor = prediction.work.tensor > Flop{};
     prediction.work.kernels = time.kernels;
-    // Scratch is counted for the kernel that stands for the backend.
+    // Scratch memory is counted for the kernel that stands for the backend.
     prediction.tiling.split =
         std::max(prediction.tiling.split, static_cast<std::int32_t>(time.splits));
-    // Parts of split keys are read soon after they are written: what fits stays in L2.
+    // Parts of split keys are read soon after they are written, so what fits stays in L2.
     const Bytes kept = parts * machine.l2.found(parts);
     prediction.work.dram_read -= kept;
     prediction.work.dram_write -= kept;
@@ -419,7 +427,7 @@ Outcome predicted(const Attention& op, const Choice& choice, const Execution& ex
     return outcome;
 }
 
-/// Of a call without idle masks.
+/// The prediction of a call without masks that change nothing.
 Outcome answered(const Attention& op, const Execution& execution, const Machine& machine,
                  ProductPredictor product, OperationPredictor operation) {
     const Implementation asked_for = execution.implementation == Implementation::automatic

@@ -1,4 +1,4 @@
-// Predictions of attention; `model/predict.h` is the way in.
+// Predictions of attention. The entry point is `model/predict.h`.
 #pragma once
 
 #include "model/attention/time.h"
@@ -15,7 +15,7 @@ namespace ridge::model {
                               const Machine& machine, ProductPredictor product,
                               OperationPredictor operation);
 
-/// What is counted of an implementation that a prediction names: a backend of
+/// The counts of an implementation that a prediction names. A backend of
 /// scaled_dot_product_attention counts as the kernels that stand for it.
 [[nodiscard]] AttentionWork attention_counts(const Attention& op, Implementation implementation,
                                              const Machine& machine);

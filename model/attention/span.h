@@ -15,15 +15,15 @@ namespace ridge::model::detail {
 struct BlockPrice {
     Time tensor;
     Time softmax;
-    Time whole;  ///< with what loading adds
+    Time whole;  ///< including what loading adds
 };
 
-/// What one block of scores asks of its multiprocessor.
+/// What one block of scores requires of its multiprocessor.
 struct BlockWork {
     Flop flop;                     ///< of the matmuls
-    double tensor_fraction = 1.0;  ///< of the peak that they reach
+    double tensor_fraction = 1.0;  ///< share of the peak that they reach
     double scores = 0.0;           ///< one exp2 each
-    Bytes moved{};                 ///< on their way through `bandwidth`
+    Bytes moved{};                 ///< loaded or stored at `bandwidth`
     Bandwidth bandwidth{};         ///< 0: hidden
 };
 
@@ -47,18 +47,19 @@ struct BlockWork {
     return price;
 }
 
-/// Tiles of one kernel, as the multiprocessors see them.
+/// Tiles of one kernel, from the point of view of the multiprocessors.
 struct TileLoad {
     double pieces = 0.0;  ///< thread blocks
     Time average{};       ///< work per SM
-    Time longest{};       ///< piece
+    Time longest{};       ///< of one piece
     Time shortest{};
-    double tail = 0.0;        ///< of the longest piece that may stand out; 0: equal pieces
-    double head_start = 0.0;  ///< of the average that is done when the last long piece starts
+    double tail = 0.0;        ///< share of the longest piece that may add to the average; 0: equal
+                              ///< pieces
+    double head_start = 0.0;  ///< share of the average that is done when the last long piece starts
 };
 
-/// Time of the busiest SM: the longest piece alone, or the average and what stands out after it,
-/// the idle part of the last wave of equal pieces or the tail of a causal piece. (eq. T3)
+/// Time of the busiest SM: the longest piece alone, or the average plus what runs on after it,
+/// which is the idle part of the last wave of equal pieces or the tail of a causal piece. (eq. T3)
 [[nodiscard]] inline Time span_of(const TileLoad& load, double sms) {
     const double waves = load.pieces / sms;
     const Time idle = (std::ceil(waves) - waves) * load.shortest;
@@ -69,7 +70,7 @@ struct TileLoad {
     return span;
 }
 
-/// Slow-down of a long run as the clock falls to the power limit. (eq. T6)
+/// Slow-down of a long run as the power limit lowers the clock. (eq. T6)
 [[nodiscard]] inline Time droop_of(Time run, const FlashParameters& fitted) {
     return fitted.droop * (run / (run + fitted.droop_time)) * run;
 }

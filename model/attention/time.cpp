@@ -19,21 +19,21 @@ namespace detail {
 
 namespace {
 
-/// What the steps of one forward call share.
+/// Values that the steps of one forward call share.
 struct Call {
     const Attention& op;
     const AttentionWork& counted;
     const FlashParameters& fitted;
     const Machine& machine;
     bool whole_head;  ///< flash1: a thread block walks a whole head
-    bool umma;        ///< flashinfer: matmuls and exponentials have warps of their own
+    bool umma;        ///< flashinfer: matmuls and exponentials run in separate warps
     bool causal;      ///< the mask removes blocks
     double sms;
     double element;  ///< bytes
     double head_dim;
-    double tile_rows;  ///< that hold a query
+    double tile_rows;  ///< rows that hold a query
     double pieces;     ///< thread blocks
-    double blocks;     ///< of scores, all
+    double blocks;     ///< of scores, in all
     double per_piece;  ///< blocks of the longest thread block
 };
 
@@ -62,15 +62,16 @@ Call call_of(const Attention& op, const AttentionWork& counted, Implementation i
             .per_piece = per_piece};
 }
 
-/// K and V into one multiprocessor: where 8-bit values are transposed on the way, by head dimension.
+/// Rate of K and V into one multiprocessor; it depends on the head dimension if 8-bit values are
+/// transposed on the way.
 BytesPerCycle load_of(const Call& call) {
     const FlashParameters& fitted = call.fitted;
     if (call.op.head_dim > 128 && fitted.wide_load > BytesPerCycle{}) return fitted.wide_load;
     return fitted.load;
 }
 
-/// One block of scores: two matmuls, and K and V on their way to the SM; in flash1 Q and O pass
-/// instead, read and written, while K and V stay. (eq. T1)
+/// Time of one block of scores: two matmuls, and loading K and V into the SM. In flash1 K and V
+/// stay, and Q and O are read and written instead. (eq. T1)
 detail::BlockPrice block_of(const Call& call) {
     const AttentionBlocks& blocks = call.counted.grid.blocks;
     const auto scores = static_cast<double>(blocks.q * blocks.kv);
@@ -92,9 +93,9 @@ detail::BlockPrice block_of(const Call& call) {
     return price;
 }
 
-/// The same in the kernels of Blackwell: the matmuls of a tile run beside its exponentials; fewer
-/// than 128 rows take the tensor cores as long as 128. With few rows both are short, and a block
-/// is the latency of its steps. (eq. T17)
+/// The same in the kernels of Blackwell. The matmuls of a tile run beside its exponentials; fewer
+/// than 128 rows occupy the tensor cores as long as 128. With few rows both are short, and the time
+/// of a block is the latency of its steps. (eq. T17)
 detail::BlockPrice umma_block_of(const Call& call) {
     const AttentionBlocks& blocks = call.counted.grid.blocks;
     detail::BlockPrice price;
@@ -164,8 +165,8 @@ double missing(const Machine& machine, Bytes working_set, L2State state) {
     return 1.0 - machine.l2.found(working_set);
 }
 
-/// Floor that DRAM sets: traffic over bandwidth, the start of the stream and, where equal tiles
-/// stream, a last wave that is no faster than its longest tile. (eq. T4)
+/// The lower limit from DRAM: traffic over bandwidth, plus the start of the stream. If equal tiles
+/// stream, the last wave is no faster than its longest tile. (eq. T4)
 Time dram_floor(const Call& call, Bytes traffic, double miss, Time longest, Time tile) {
     if (traffic <= Bytes{}) return Time{};
     Time time = traffic / (call.machine.dram_bandwidth * call.fitted.dram_fraction);
@@ -179,8 +180,8 @@ Time dram_floor(const Call& call, Bytes traffic, double miss, Time longest, Time
     return time + miss * (call.fitted.dram_start + tile);
 }
 
-/// Writing new K and V: one thread block per token, of a thread for each element up to 512
-/// (reshape_and_cache_flash of vLLM), so waves of resident threads, and the bytes. (eq. T7)
+/// Time to write new K and V: one thread block per token, with one thread per element up to 512
+/// (reshape_and_cache_flash of vLLM). It takes waves of resident threads, plus the bytes. (eq. T7)
 Time cache_write_time(const Call& call, double miss) {
     constexpr double most_threads = 512.0;
     const Attention& op = call.op;
@@ -197,7 +198,7 @@ Time cache_write_time(const Call& call, double miss) {
     return time + miss * (moved / far) + (1.0 - miss) * (moved / near);
 }
 
-/// Reordering the grouped queries of flash2 decoding, out and back. (eq. T8)
+/// Time to reorder the grouped queries of flash2 decoding and their outputs. (eq. T8)
 Time copies_time(const Call& call) {
     const AttentionGrid& grid = call.counted.grid;
     if (grid.blocks_per_sm == 1 || grid.pack == 1) return Time{};
@@ -208,8 +209,9 @@ Time copies_time(const Call& call) {
     return call.fitted.fold + pass + grid.query_copies * (call.fitted.copy + pass);
 }
 
-/// Combining split keys: fixed, per split, and partial results through the L2; a combine kernel
-/// without splits costs what its thread blocks take to find that out. (eq. T8)
+/// Time to combine split keys: a fixed part, a part per split, and the partial results through the
+/// L2. A combine kernel without splits takes the time in which its thread blocks find that out.
+/// (eq. T8)
 Time combine_time(const Call& call) {
     const AttentionGrid& grid = call.counted.grid;
     if (call.umma) {
@@ -272,7 +274,7 @@ AttentionTime forward_time(const Call& call, const Execution& execution) {
     time.dram = dram_floor(call, miss * stream, miss, lone, tile);
     time.dram_bytes = miss * (stream + cache);
 
-    // A combine kernel without splits starts beside the attention kernel: it adds no gap.
+    // A combine kernel without splits starts beside the attention kernel, so it adds no gap.
     const AttentionGrid& grid = call.counted.grid;
     const bool idle = grid.combines && grid.splits == 1;
     time.launch = fitted.start + library_gaps(call.machine, execution.launch,

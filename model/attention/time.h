@@ -1,19 +1,20 @@
-// The time of an attention call from the work that its kernels really do.
+// The time of an attention call from the work that its kernels execute.
 //
-// A fused kernel cuts queries into tiles and keys into blocks. `count_attention` counts tiles,
-// blocks (whole ones, as executed), splits and traffic; this model prices one block and one tile:
+// A fused kernel divides queries into tiles and keys into blocks. `count_attention` counts tiles,
+// blocks (whole ones, as executed), splits and traffic. This model gives the time of one block and
+// of one tile:
 //
 //   block = max(tensor + softmax, load)                                            (eq. T1)
 //   tile  = fixed + rows + columns: prologue, first load, epilogue, not overlapped (eq. T2)
-//   span  = max(longest tile, average per SM + what stands out after it)           (eq. T3)
+//   span  = max(longest tile, average per SM + what runs on after it)              (eq. T3)
 //   dram  = misses / bandwidth + start of a cold stream                            (eq. T4)
-//   time  = start + cache write + norm8(span x clock droop, dram) + scan + copies + combine  (T5)
+//   time  = start + cache write + norm5(span + clock droop, dram) + scan + copies + combine  (T5)
 //
 //   const AttentionWork counted = count_attention(op, Implementation::flash3, context);
 //   attention_time(op, counted, Implementation::flash3, {}, machine).total
 //
-// Limits. Fitted on 16-bit elements, equal lengths within a batch, paged caches, head_dim 64 to
-// 256, forward; the rest follows from the same prices and the counts. No dropout.
+// Limits: fitted on 16-bit elements, equal lengths within a batch, paged caches, head_dim 64 to
+// 256, forward. Other calls use the same costs with their own counts. No dropout.
 #pragma once
 
 #include "model/attention/work.h"
@@ -23,7 +24,7 @@
 
 namespace ridge::model {
 
-/// What shapes the residuals of a prediction; chosen from the model's own terms.
+/// The regime that determines the spread of the residuals; chosen from the model's own terms.
 enum class AttentionRegime : std::uint8_t {
     decode_memory,
     decode_split,
@@ -44,13 +45,14 @@ enum class AttentionRegime : std::uint8_t {
 inline constexpr std::size_t attention_regime_count = 15;
 [[nodiscard]] std::string_view name_of(AttentionRegime regime);
 
-/// Terms of one call. `tensor` to `tiles` are averages per SM and add up, with `tail`, to the span.
+/// Terms of one call. `tensor` to `tiles` are averages per SM; together with `tail` they add up to
+/// the span.
 struct AttentionTime {
     Time total;
     Time launch;       ///< fixed times of the kernels and the gaps that the launch mode adds
-    Time cache_write;  ///< beside its fixed time
+    Time cache_write;  ///< without its fixed time
     Time scan;
-    Time copies;  ///< reordering of grouped queries; kernels around the main one of a backward
+    Time copies;  ///< reordering of grouped queries; kernels around the main one of a backward pass
     Time combine;
     Time tensor;
     Time softmax;  ///< exposed part
@@ -59,38 +61,38 @@ struct AttentionTime {
     Time tail;     ///< longest tile or last wave beyond the average
     Time droop;
     Time dram;
-    Bytes dram_bytes;      ///< that miss the L2
-    Flop executed_tensor;  ///< of three kernels, as the products' kernels pad them
-    Bytes l2;              ///< of three kernels, by the tiles that the products take
-    Bytes dram_write;      ///< of `dram_bytes`, where three kernels are added up
+    Bytes dram_bytes;      ///< bytes that miss the L2
+    Flop executed_tensor;  ///< for three kernels, as the products' kernels pad them
+    Bytes l2;              ///< for three kernels, by the tiles that the products take
+    Bytes dram_write;      ///< part of `dram_bytes`, if three kernels are added up
     Bytes working_set;     ///< distinct bytes that the call touches
     double waves = 0.0;
     AttentionRegime regime = AttentionRegime::prefill_throughput;
 };
 
-/// What counting needs to know of a machine.
+/// The context that counting needs of a machine.
 [[nodiscard]] AttentionContext attention_context(const Machine& machine);
 
-/// A fused kernel (flash1, flash2, flash3), forward or backward. `counted` is the count of `op` for
-/// this machine, which must have multiprocessors.
+/// Time of a fused kernel (flash1, flash2, flash3), forward or backward. `counted` is the count of
+/// `op` for this machine, which must have multiprocessors.
 [[nodiscard]] AttentionTime attention_time(const Attention& op, const AttentionWork& counted,
                                            Implementation implementation,
                                            const FlashParameters& fitted,
                                            const Execution& execution, const Machine& machine);
 
-/// A bundled kernel (mma, wgmma), which must have parameters. (eq. T13 to T15)
+/// Time of a bundled kernel (mma, wgmma), which must have parameters. (eq. T13 to T15)
 [[nodiscard]] AttentionTime bundled_attention_time(
     const Attention& op, const AttentionWork& counted, Implementation implementation,
     const AttentionParameters& fitted, const Execution& execution, const Machine& machine);
 
-/// Forward attention in two library products and a softmax; empty where one of them is not
+/// Time of forward attention as two library products and a softmax; empty if one of them is not
 /// modelled. (eq. T16)
 [[nodiscard]] std::optional<AttentionTime> three_kernel_attention_time(
     const Attention& op, const AttentionWork& counted, const StandardParameters& fitted,
     const Execution& execution, const Machine& machine, ProductPredictor product);
 
-/// Unfused attention in an eager framework: one kernel after the other, each bound by its matmul or
-/// its traffic (eq. T9).
+/// Time of unfused attention in an eager framework: one kernel after the other, each bound by its
+/// matmul or its traffic (eq. T9).
 [[nodiscard]] AttentionTime standard_attention_time(const Attention& op,
                                                     const AttentionWork& counted,
                                                     const StandardParameters& fitted,

@@ -9,9 +9,9 @@ namespace ridge::model {
 
 namespace detail {
 
-/// The main kernel runs one thread block per block of keys: five matmuls and one exp2 per block,
-/// and the fp32 sums of dQ go through the L2 by atomics. Before and after it two memory-bound
-/// kernels form the row sums and convert dQ. (eq. T10)
+/// The main kernel runs one thread block per block of keys, with five matmuls and one exp2 per
+/// score. The fp32 sums of dQ go through the L2 by atomics. Two memory-bound kernels before and
+/// after it form the row sums and convert dQ. (eq. T10)
 [[nodiscard]] AttentionTime attention_backward_time(
     const Attention& op, const AttentionWork& counted, Implementation implementation,
     const FlashParameters& fitted, const Execution& execution, const Machine& machine) {

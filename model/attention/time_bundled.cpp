@@ -1,5 +1,5 @@
-// Time of the bundled attention kernels, eq. T13 to T15 of docs/model.md; how they cut their work
-// is in bundled.h.
+// Time of the bundled attention kernels, eq. T13 to T15 of docs/model.md. How they divide their
+// work is in bundled.h.
 #include <algorithm>
 #include <cmath>
 
@@ -13,7 +13,7 @@
 namespace ridge::model {
 namespace {
 
-/// What the steps of one call share.
+/// Values that the steps of one call share.
 struct BundledCall {
     const Attention& op;
     const AttentionWork& counted;
@@ -22,7 +22,7 @@ struct BundledCall {
     bool causal;      ///< tiles differ in length
     double sms;
     double tiles;   ///< thread blocks of the decode kernel
-    double blocks;  ///< of scores, all
+    double blocks;  ///< of scores, in all
     double miss;    ///< share of the call's data that comes from DRAM
 };
 
@@ -35,12 +35,12 @@ struct Prices {
     Time tile;
 };
 
-/// Of the longest causal tile: on average half of it is left when the others are done, as the ends of tiles
-/// in flight are spread evenly.
+/// Share of the longest causal tile: when the other tiles are done, half of it is left on average,
+/// since the ends of tiles in flight are spread evenly.
 constexpr double half_tile = 0.5;
 
-/// Share of the tensor peak that the matmuls of a block reach alone: that of the bundled product with
-/// the same instructions.
+/// Share of the tensor peak that the matmuls of a block alone reach: that of the bundled product
+/// with the same instructions.
 double tensor_share(const BundledCall& call) {
     const BundledMatmuls& products = call.machine.matmul.bundled;
     const auto& product = call.persistent ? products.wgmma : products.mma;
@@ -67,7 +67,7 @@ Prices prices_of(const BundledCall& call, const TiledAttentionParameters& fitted
     return prices;
 }
 
-/// Key blocks of a head's tile, counted from the longest one.
+/// Key blocks of a head's tile; tile 0 is the longest one.
 double blocks_of_tile(const BundledCall& call, std::int64_t tile) {
     const Attention& op = call.op;
     const AttentionBlocks& blocks = call.counted.grid.blocks;
@@ -91,10 +91,11 @@ Time second_tile(const BundledCall& call, const Prices& prices, Time block) {
     return tile_time(call, prices, grid.turns == 1 ? first / heads : 0, block);
 }
 
-/// Tiles in order, the next one to whoever is done, `slots` at a time: equal ones in whole waves;
-/// causal ones of the last group of heads start when those of the others are done. A thread block
-/// of `wgmma` draws its next tile when it begins one, so that up to two waves it has two tiles
-/// whatever their lengths, and later the last tiles are less evenly spread. (eq. T14)
+/// The tiles run in order, `slots` at a time, each on the first free slot: equal tiles in whole
+/// waves. Causal tiles of the last group of heads start when those of the other groups are done. A
+/// thread block of `wgmma` draws its next tile when it begins one. With up to two waves it
+/// therefore has two tiles whatever their lengths, and with more waves the last tiles are less
+/// evenly spread. (eq. T14)
 Time span_in_order(const BundledCall& call, const Prices& prices, double slots, Time block) {
     const Time longest = tile_time(call, prices, 0, block);
     const double waves = call.tiles / slots;
@@ -110,8 +111,8 @@ Time span_in_order(const BundledCall& call, const Prices& prices, double slots, 
     return std::max({longest, average + last, before * average + half_tile * longest});
 }
 
-/// Two thread blocks per SM: while there is one for each SM, every tile has an SM to itself; up to
-/// two, tile i shares its SM with tile i + SMs until the shorter one ends. (eq. T14)
+/// Two thread blocks per SM. With at most one tile per SM, every tile has an SM to itself. With up
+/// to two, tile i shares its SM with tile i + SMs until the shorter one ends. (eq. T14)
 Time span_in_pairs(const BundledCall& call, const Prices& prices) {
     const auto sms = static_cast<std::int64_t>(call.sms);
     const auto tiles = static_cast<std::int64_t>(call.tiles);
@@ -119,14 +120,15 @@ Time span_in_pairs(const BundledCall& call, const Prices& prices) {
     if (tiles > 2 * sms) {
         const std::int64_t left = tiles % (2 * sms);
         Time span = span_in_order(call, prices, 2.0 * call.sms, prices.paired);
-        // The last wave of equal tiles may have its SMs alone.
+        // The last wave of equal tiles may have its SMs to itself.
         if (!call.causal && left > 0 && left <= sms) {
             span -= blocks_of_tile(call, 0) * (prices.paired - prices.block);
         }
         return span;
     }
     const std::int64_t per_head = call.counted.scores.query_blocks;
-    // Tiles from `tiles - sms` on have no partner; they shrink up to the next head's longest.
+    // Tiles from `tiles - sms` on have no partner; they get shorter up to the next head's longest
+    // tile.
     const std::int64_t first_alone = (tiles - sms) % per_head;
     const bool next_head = first_alone + 2 * sms - tiles > per_head;
     Time span{};
@@ -150,7 +152,7 @@ double missing(const Machine& machine, const AttentionParameters& sets, Bytes wo
     return 1.0 - machine.l2.found(working_set);
 }
 
-/// What must come from DRAM, for either kernel. (eq. T4)
+/// Bytes that must come from DRAM, for either kernel. (eq. T4)
 void set_dram(const BundledCall& call, const DecodeAttentionParameters& fitted,
               AttentionTime& time) {
     time.working_set = call.counted.work.compulsory();
@@ -180,8 +182,8 @@ AttentionTime tiled_time(const BundledCall& call, const AttentionParameters& set
     return time;
 }
 
-/// Thread blocks stream their keys through rings of copies in flight; two share a multiprocessor.
-/// The splits' results are combined by a second kernel. (eq. T15)
+/// Thread blocks stream their keys through rings of copies in flight; two blocks share a
+/// multiprocessor. A second kernel combines the results of the splits. (eq. T15)
 AttentionTime decode_time(const BundledCall& call, const DecodeAttentionParameters& fitted,
                           const Execution& execution) {
     const AttentionGrid& grid = call.counted.grid;

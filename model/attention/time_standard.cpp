@@ -1,5 +1,5 @@
-// Time of forward attention in three kernels, eq. T16 of docs/model.md: two library products with a
-// softmax between them that works in place on the scores in memory.
+// Time of forward attention in three kernels, eq. T16 of docs/model.md: two library products, and
+// between them a softmax that works in place on the scores in memory.
 #include <algorithm>
 #include <cmath>
 
@@ -13,7 +13,8 @@
 namespace ridge::model {
 namespace {
 
-/// The query heads of one key-value head lie behind each other: they are rows of one product.
+/// The query heads of one key-value head lie one after the other in memory: they are rows of one
+/// product.
 Matmul product(const Attention& op) {
     Matmul matmul;
     matmul.batch = op.batch * op.kv_heads;
@@ -46,8 +47,9 @@ Time term_of(const Prediction& prediction, Resource resource) {
     return time;
 }
 
-/// Waves of blocks of one latency each, the scores' way through L2 and DRAM, and exp2; rows that
-/// are not held wait for their elements as well. Hidden scores are written but not read.
+/// Time of the softmax: waves of blocks of equal latency, the traffic of the scores through L2 and
+/// DRAM, and exp2. Rows that are not held in registers also wait for their elements. Hidden scores
+/// are written but not read.
 KernelTime softmax_time(const Attention& op, const AttentionWork& counted,
                         const StandardParameters& fitted, const MemoryParameters& memory) {
     const auto element = static_cast<double>(size_of(op.type));

@@ -12,7 +12,7 @@
 namespace ridge::model {
 namespace {
 
-/// Elements of one block on either side.
+/// Rows of queries and of keys in one block.
 struct Edges {
     std::int64_t queries;
     std::int64_t keys;
@@ -32,12 +32,12 @@ Edges edges_of(const Attention& op, Implementation backend) {
     return dim <= 128 && size_of(op.type) == 2 ? Edges{128, 128} : Edges{128, 64};
 }
 
-/// Blocks, the visits of all and of the longest.
+/// Number of blocks, visits of all blocks, and visits of the longest block.
 struct Visits {
     double blocks;
     double all;
     double longest;
-    double masked = 0.0;  ///< of each block's visits those that compare positions
+    double masked = 0.0;  ///< visits of each block that compare positions
 };
 
 Visits visits_of(const Attention& op, const Edges& edges) {
@@ -68,7 +68,7 @@ Time time_of(double clocks, const Machine& machine) {
     return clocks * units::cycle / machine.boost_clock;
 }
 
-/// Bytes that must come from DRAM, with what fp32 gradients of the queries add.
+/// Bytes that must come from DRAM, including those of fp32 gradients of the queries.
 Bytes dram_bytes(const Attention& op, const Work& work, const Execution& execution,
                  const Machine& machine) {
     if (op.direction == Direction::forward) {
@@ -83,14 +83,15 @@ Bytes dram_bytes(const Attention& op, const Work& work, const Execution& executi
     return work.compulsory() + passes * gradients * units::B;
 }
 
-/// Further kernels: gradients of heads that share keys, products before and conversion after.
+/// Number of further kernels: gradients of heads that share keys, products before and conversion
+/// after.
 std::int32_t further_kernels(const Attention& op, Implementation backend) {
     const bool grouped = op.kv_heads < op.heads;
     if (op.direction == Direction::forward) return backend == Implementation::torch_cudnn ? 1 : 0;
     return grouped ? 4 : 3;
 }
 
-/// The head's dimension in 64, in steps of half of that.
+/// The head's dimension divided by 64, rounded up to halves.
 double dim_of(const Attention& op) {
     return std::ceil(real(op.head_dim) / 32.0) * 0.5;
 }
@@ -133,13 +134,13 @@ BackendTime tiled_time(const Attention& op, Implementation backend, const Backen
     return time;
 }
 
-/// How the keys of few queries are shared out.
+/// How the keys of few queries are divided among blocks.
 struct Splits {
     double tiles = 0.0;
     std::int64_t count = 1;
     std::int64_t blocks = 1;  ///< of keys
     std::int64_t keys = 128;  ///< of a block
-    double dim = 1.0;         ///< of the head, in 64, as the kernel sees it
+    double dim = 1.0;         ///< head dimension over 64, as the kernel sees it
 };
 
 Splits splits_of(const Attention& op, Implementation backend, const Machine& machine) {
@@ -208,25 +209,26 @@ const SerialCode& serial_code(const TorchAttentionCode& code, const Attention& o
     return op.head_dim <= 128 ? code.middle : code.wide;
 }
 
-/// Blocks of a multiprocessor: one less in fp32, at least one.
+/// Blocks per multiprocessor: one less in fp32, but at least one.
 double serial_residents(const Attention& op) {
     if (op.head_dim > 64) return 1.0;
     return size_of(op.type) == 4 ? 2.0 : 3.0;
 }
 
-/// How the keys of a head are shared out among blocks, and what those visit.
+/// How the keys of a head are divided among blocks, and what these blocks visit.
 struct SerialVisits {
     std::int64_t kept = 1;  ///< blocks of a head
     double key_blocks = 1.0;
-    double keys = 1.0;     ///< of those that the first takes, one after the other
-    double uneven = 0.0;   ///< share of the blocks that take one more than others
+    double keys = 1.0;     ///< blocks of keys that the first block takes, one after the other
+    double uneven = 0.0;   ///< share of the blocks that take one block of keys more than others
     double queries = 1.0;  ///< blocks of queries
     double head = 0.0;     ///< visits of a head
-    double longest = 0.0;  ///< of the block with most; under a mask the first
+    double longest = 0.0;  ///< visits of the block with the most; under a mask, of the first
 };
 
-/// Blocks of a head (PyTorch's attention_backward.cu): one for each block of keys; one where there are
-/// heads enough and few keys; of wide heads in 16 bits no more than gradients of keys are kept for.
+/// Blocks of a head (PyTorch's attention_backward.cu): one for each block of keys; a single one if
+/// there are enough heads and few keys; for wide heads in 16 bits, no more than the number for
+/// which gradients of keys are kept.
 std::int64_t serial_blocks(const Attention& op, std::int64_t key_blocks, std::int64_t edge) {
     constexpr std::int64_t enough_heads = 256;
     constexpr std::int64_t most_kept = 200;
@@ -257,7 +259,7 @@ SerialVisits serial_visits(const Attention& op, const Edges& edges) {
     return visits;
 }
 
-/// What one visit takes, and what every block pays beside its visits.
+/// The time of one visit, and the time of every block beside its visits.
 struct SerialPrice {
     double visit;
     double key_block;
@@ -287,7 +289,7 @@ SerialPrice serial_price(const Attention& op, const Edges& edges, const SerialVi
     return price;
 }
 
-/// From the first block of the kernel to the last.
+/// Time from the first block of the kernel to the last.
 double serial_walk(const Attention& op, const SerialVisits& visits, const SerialPrice& price,
                    const SerialCommonCode& code, double resident, double sms) {
     const double heads = real(op.batch) * real(op.heads);
@@ -306,7 +308,8 @@ double serial_walk(const Attention& op, const SerialVisits& visits, const Serial
     const double full = std::floor(blocks / room);
     const double rest = std::ceil((blocks - full * room) / sms);
     if (visits.uneven > 0.0 && resident < 2.0 && full == 1.0 && !op.causal) {
-        // Enough blocks of the first round may have a block of keys less: the second starts earlier.
+        // If enough blocks of the first round have one block of keys less, the second round starts
+        // earlier.
         const bool early = 1.0 - visits.uneven >= blocks / sms - 1.0;
         return longest +
                (early ? price.of(visits.longest - visits.queries, visits.keys - 1.0) : longest);
@@ -314,7 +317,7 @@ double serial_walk(const Attention& op, const SerialVisits& visits, const Serial
     return longest * (full * slowed(resident) + (rest > 0.0 ? slowed(rest) : 0.0));
 }
 
-/// Blocks of keys walk through all queries.
+/// Time of the kernels in which blocks of keys walk through all queries.
 BackendTime serial_time(const Attention& op, const Work& work, const Execution& execution,
                         const Machine& machine) {
     const TorchAttentionCode& all = *machine.torch_attention;
@@ -368,7 +371,8 @@ BackendTime torch_attention_time(const Attention& op, Implementation backend, co
                           execution, machine);
     }
     const Splits splits = splits_of(op, backend, machine);
-    // An unsplit query runs flash's ordinary tiles, in which the heads that share keys stand as queries.
+    // An unsplit query runs flash's ordinary tiles, in which the heads that share keys are treated
+    // as queries.
     if (flash && op.seq_q == 1 && splits.count == 1) {
         Attention folded = op;
         folded.seq_q = op.heads / op.kv_heads;

@@ -1,13 +1,14 @@
-// Times of the backends of PyTorch's scaled_dot_product_attention: flash, efficient and cuDNN by the
-// blocks of their kernels, math as the operations it is made of.
+// Times of the backends of PyTorch's scaled_dot_product_attention: flash, efficient and cuDNN from
+// the blocks of their kernels, math from the operations that it is made of.
 //
 //   torch_attention_time(op, Implementation::torch_cudnn, work, execution, machine).total
 //
-// Method (equation T18 of docs/model.md): every block of queries (backward: of keys) visits blocks of
-// the other side; a visit takes clocks of its own and occupies the pipes of its multiprocessor:
+// Method (equation T18 of docs/model.md): every block of queries (backward: of keys) visits blocks
+// of the other side. A visit takes time in its block and occupies the pipes of its multiprocessor:
 //   t = launch + start + norm_p(longest block, busiest multiprocessor, DRAM)
 // Clocks are those of the compiled kernels (`torch_attention_parameters.h`).
-// Limits: needs `machine.torch_attention`; contiguous heads-first tensors; visits cost the same under partial masks.
+// Limits: needs `machine.torch_attention`; contiguous heads-first tensors. Visits cost the same
+// under partial masks.
 #pragma once
 
 #include <optional>
@@ -28,7 +29,7 @@ struct BackendTime {
     double splits = 1.0;
 };
 
-/// torch_flash, torch_efficient or torch_cudnn.
+/// Time of torch_flash, torch_efficient or torch_cudnn.
 [[nodiscard]] BackendTime torch_attention_time(const Attention& op, Implementation backend,
                                                const Work& work, const Execution& execution,
                                                const Machine& machine);
@@ -37,8 +38,8 @@ struct BackendTime {
 using OperationPredictor = Outcome (*)(const Operation& operation, const Execution& execution,
                                        const Machine& machine);
 
-/// torch_math: casts, products in fp32, mask, softmax, each predicted by `predictor`. Empty where
-/// one of them is not modelled.
+/// Time of torch_math: casts, products in fp32, mask and softmax, each predicted by `predictor`.
+/// Empty if one of them is not modelled.
 [[nodiscard]] std::optional<BackendTime> torch_math_time(const Attention& op,
                                                          const Execution& execution,
                                                          const Machine& machine,

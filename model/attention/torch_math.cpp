@@ -1,4 +1,4 @@
-// The math backend of scaled_dot_product_attention: in fp32 whatever the type, one kernel after the
+// The math backend of scaled_dot_product_attention: in fp32 for every type, one kernel after the
 // other, with the scores in memory (eq. T19).
 #include "model/attention/torch_backends.h"
 #include "model/expression/expression.h"

@@ -1,5 +1,5 @@
-// Work and traffic of attention by implementation; conventions in work.h and eq. A1-A12
-// of docs/model.md.
+// Work and traffic of attention by implementation. Conventions are in work.h, equations A1 to A12
+// in docs/model.md.
 #include "model/attention/work.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 constexpr double statistic_bytes = 4.0;    // one fp32 value per row of scores
 constexpr double accumulator_bytes = 4.0;  // fp32
 
-/// Sizes that all counts are made of. Bytes of whole tensors, over batch and heads.
+/// Sizes from which all counts are made, in bytes of whole tensors over batch and heads.
 struct Sizes {
     double element;  ///< of queries and outputs
     double cached;   ///< of keys and values
@@ -62,7 +62,7 @@ double matmuls(const Attention& attention, Implementation implementation) {
     return is_unfused(implementation) ? 4.0 : 5.0;
 }
 
-/// Vector FLOP for `scores` scores (eq. A5), `blocks_per_row` key blocks per row of scores.
+/// Vector FLOP for `scores` scores (eq. A5), with `blocks_per_row` key blocks per row of scores.
 double vector_flop(const Attention& attention, Implementation implementation, const Sizes& sizes,
                    double scores, double rescaled) {
     const double rows = sizes.rows * sizes.head_dim;
@@ -164,14 +164,15 @@ void count_flash1(AttentionWork& result, const Attention& attention,
                   const AttentionContext& context, const Sizes& sizes) {
     Work& work = result.work;
     const double t = sizes.q;
-    const double u = sizes.expanded;  // flash1 knows no groups: every head reads its own K and V
-    // Passes over the queries: Tc without a mask, fewer where whole blocks are masked.
+    const double u = sizes.expanded;  // flash1 has no groups: every head reads its own K and V
+    // Passes over the queries: Tc without a mask, fewer if whole blocks are masked.
     const double passes =
         std::max(1.0, result.scores.visits / static_cast<double>(result.scores.query_blocks));
     const double repeats = std::max(0.0, passes - 1.0);
     const Flash1Convention convention = context.flash1;
     const bool literal = convention == Flash1Convention::algorithm;
-    // Forward keeps the maximum and the sum, backward reads both; the kernel one of 4 bytes.
+    // Forward keeps the maximum and the sum, and backward reads both; the kernel keeps one value of
+    // 4 bytes.
     const bool kernel = convention == Flash1Convention::kernel;
     const double statistics = sizes.rows * statistic_bytes * (kernel ? 1.0 : 2.0);
     const double accumulator_reads = literal ? passes : repeats;
@@ -203,8 +204,8 @@ void count_flash1(AttentionWork& result, const Attention& attention,
     result.chip_growth = "Theta(N^2 d^2 / M)";
 }
 
-/// Times that K and V come from DRAM: once as far as those of the running heads stay in L2, else once
-/// per wave of thread blocks over one head (eq. A12).
+/// Number of times that K and V come from DRAM: once to the extent that those of the running heads
+/// stay in L2, else once per wave of thread blocks over one head (eq. A12).
 double kv_passes(const Attention& attention, const AttentionContext& context,
                  const AttentionGrid& grid, const ScoreCounts& scores, double element) {
     if (context.sm_count == 0 || context.l2.size <= Bytes{}) return 1.0;
@@ -233,8 +234,8 @@ void count_flash_forward(AttentionWork& result, const Sizes& sizes) {
     }
     work.dram_read = bytes(sizes.q + 2.0 * sizes.kv_seen * result.kv_dram_passes + partial);
     work.dram_write = bytes(sizes.q + statistics + partial);
-    // Every visit of a key block loads its K and V; executed scores / Br is the keys loaded.
-    // Zeros beyond the last key are made on chip.
+    // Every visit of a key block loads its K and V; executed scores / Br is the number of keys
+    // loaded. Zeros beyond the last key are made on chip.
     const std::int64_t whole_tiles = grid.tiles / grid.splits;
     const auto tiles = static_cast<double>(whole_tiles);
     const double keys = std::min(result.scores.executed / static_cast<double>(grid.blocks.q),
@@ -252,15 +253,15 @@ void count_flash_backward(AttentionWork& result, const Attention& attention,
     const double statistics = sizes.rows * statistic_bytes;
     const double accumulator = sizes.rows * sizes.head_dim * accumulator_bytes;
     const bool grouped = attention.heads != attention.kv_heads;
-    // Gradients per query head before they are summed over the group: in the input type (flash2)
-    // or accumulated in fp32 per KV head (flash3).
+    // Gradients per query head before they are summed over the group: in the input type (flash2) or
+    // accumulated in fp32 per KV head (flash3).
     double partial_kv = 0.0;
     if (grouped && implementation == Implementation::flash2) partial_kv = 2.0 * sizes.expanded;
     if (grouped && implementation == Implementation::flash3) {
         partial_kv = 2.0 * sizes.kv / sizes.element * accumulator_bytes;
     }
-    // Preparation reads O and dO, writes the row sums and clears dQ in fp32; the main kernel reads
-    // Q, dO, K, V and both statistics and adds to dQ; the last one converts dQ.
+    // The preparation reads O and dO, writes the row sums and clears dQ in fp32. The main kernel
+    // reads Q, dO, K, V and both statistics and adds to dQ. The last kernel converts dQ.
     const double prepare_read = 2.0 * sizes.q;
     const double prepare_write = statistics + accumulator;
     const double main_read =
@@ -270,7 +271,7 @@ void count_flash_backward(AttentionWork& result, const Attention& attention,
     const double finish_write = sizes.q + (grouped ? 2.0 * sizes.kv : 0.0);
     work.dram_read = bytes(prepare_read + main_read + finish_read);
     work.dram_write = bytes(prepare_write + main_write + finish_write);
-    // Each visit loads Q and dO and adds to dQ by atomics: read and write in L2.
+    // Each visit loads Q and dO and adds to dQ by atomics, which read and write in L2.
     const double visited_rows = result.scores.executed / static_cast<double>(result.grid.blocks.kv);
     const double per_row =
         sizes.head_dim * (2.0 * sizes.element + 2.0 * accumulator_bytes) + 2.0 * statistic_bytes;
@@ -298,7 +299,7 @@ void count_flash(AttentionWork& result, const Attention& attention, Implementati
     } else {
         count_flash_backward(result, attention, implementation, sizes);
     }
-    const bool repeats_lead = result.kv_dram_passes > 2.0;  // they are more than the first reading
+    const bool repeats_lead = result.kv_dram_passes > 2.0;  // repeated reads exceed the first
     result.dram_growth = repeats_lead ? "Theta(N^2 d / (SMs Br))" : "Theta(N d)";
     result.chip_growth = "Theta(N^2 d^2 / M)";
 }
@@ -319,7 +320,7 @@ void count_kv_write(AttentionWork& result, const Attention& attention, const Siz
     ++work.kernels;
 }
 
-/// Of a call without idle masks.
+/// Counts a call without masks that change nothing.
 AttentionWork count(const Attention& attention, Implementation implementation,
                     const AttentionContext& context) {
     AttentionWork result;

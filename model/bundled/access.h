@@ -3,11 +3,11 @@
 //
 //   word_read_grid(1 << 20, 132).blocks()       // 512 tiles of 2048 words
 //
-// Method: as many blocks of a read as a multiprocessor holds take tiles in turn; a thread of a
-// divergent kernel has one element. A chase is one thread; blocks that reread a buffer share out a
-// fixed number of tiles, each starting at a place of its own.
+// Method: the blocks of a read take tiles in turn, with as many blocks as the multiprocessors hold.
+// A thread of a divergent kernel has one element. A chase is one thread. Blocks that reread a
+// buffer share a fixed number of tiles, and each starts at a different place.
 //
-// Limits: `read_blocks_per_sm` fill the threads of sm_80 and sm_90.
+// Limits: `read_blocks_per_sm` blocks fill the threads of sm_80 and sm_90.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ inline constexpr std::int32_t read_blocks_per_sm = 8;
 inline constexpr std::int32_t shared_tile = 4096;  ///< the same, of shared memory
 inline constexpr std::int32_t chip_threads = shared_tile / access_unroll;
 inline constexpr std::int32_t chip_blocks_per_sm = 4;
-/// Rows of 32 words that conflicting reads reach: by warp, way and load.
+/// Rows of 32 words that conflicting reads reach, by warp, way and load.
 inline constexpr std::int32_t conflict_rows = 8 + 32 + access_unroll;
 
 /// FMA that each path of a divergent kernel runs.
@@ -33,7 +33,7 @@ inline constexpr std::int64_t divergent_steps = 512;
 
 inline constexpr std::int64_t chase_line = 128;  ///< bytes from one pointer of a chase to the next
 
-/// Pointers that a chase through `bytes` follows: many where they are quick, so that the first walk
+/// Pointers that a chase through `bytes` follows: more when they are quick, so that the first walk
 /// through the L1 does not count.
 [[nodiscard]] constexpr std::int64_t chase_loads(std::int64_t bytes) {
     return bytes <= (1 << 20) ? 1 << 18 : 1 << 15;

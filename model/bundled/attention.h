@@ -4,7 +4,7 @@
 //   decode_splits(call, 132)               // 31 parts of the keys
 //   decode_grid(call, 31).blocks()         // 248
 //
-// Method: mma_sync has one block per head and tile of queries; wgmma is persistent, a block of each
+// Method: mma_sync has one block per head and tile of queries. wgmma is persistent: one block per
 // multiprocessor takes tile after tile. The decode kernel packs the query heads that share a
 // key-value head into one tile and splits the keys; a second kernel combines the parts.
 //
@@ -36,13 +36,13 @@ struct AttentionKernel {
     std::int32_t keys = 0;     ///< of a block of keys
     std::int32_t threads = 0;
     std::int32_t stages = 2;         ///< blocks of keys in shared memory
-    std::int32_t blocks_per_sm = 1;  ///< that share a multiprocessor with room for them
+    std::int32_t blocks_per_sm = 1;  ///< that share a multiprocessor if it has room
     std::int64_t shared_bytes = 0;
 };
 
 inline constexpr std::int64_t attention_element = 2;  ///< bytes
 
-/// Q, and two buffers each of K and V.
+/// Shared memory holds Q, and two buffers each of K and V.
 [[nodiscard]] constexpr AttentionKernel attention_mma_sync(std::int64_t head_dim) {
     constexpr std::int32_t queries = 128;
     constexpr std::int32_t keys = 64;
@@ -58,9 +58,9 @@ inline constexpr std::int64_t attention_element = 2;  ///< bytes
 inline constexpr std::int32_t attention_warpgroup = 128;      ///< threads
 inline constexpr std::int32_t attention_warpgroup_rows = 64;  ///< queries
 
-/// A producer and two or three consumers of 64 queries each. Shared memory holds Q, the stages of K
-/// and V, the numbers of tiles, and two barriers of each consumer and stage, in whole KiB for the
-/// copy engine.
+/// A producer warpgroup and two or three consumer warpgroups of 64 queries each. Shared memory
+/// holds Q, the stages of K and V, the numbers of tiles, and two barriers of each consumer and
+/// stage, in whole KiB for the copy engine.
 [[nodiscard]] constexpr AttentionKernel attention_wgmma(std::int64_t head_dim, bool causal) {
     constexpr std::int32_t stages = 2;
     const std::int32_t consumers = head_dim == 128 ? 2 : 3;
@@ -93,8 +93,8 @@ inline constexpr std::int64_t decode_least_keys = 256;  ///< of a split
         .shared_bytes = decode_warps * stages * 2 * decode_slice * head_dim * attention_element};
 }
 
-/// Whether mma_sync gives way to the decode kernel: at most 64 rows (queries x query heads) share a
-/// key-value head, and there are more keys than queries.
+/// Whether the decode kernel runs instead of mma_sync: at most 64 rows (queries x query heads)
+/// share a key-value head, and there are more keys than queries.
 [[nodiscard]] constexpr bool decodes(const AttentionExtents& extents) {
     constexpr std::int64_t most_rows = 64;
     return extents.queries * extents.group() <= most_rows && extents.keys > extents.queries;
@@ -145,8 +145,8 @@ inline constexpr std::int64_t decode_least_keys = 256;  ///< of a split
             .shared_bytes = kernel.shared_bytes};
 }
 
-/// The kernel that combines the splits, a block per query and head: a weight of each split and a
-/// value of each warp in shared memory.
+/// The kernel that combines the splits, with a block per query and head. Shared memory holds a
+/// weight of each split and a value of each warp.
 [[nodiscard]] constexpr LaunchGrid decode_combine_grid(const AttentionExtents& extents) {
     constexpr std::int64_t value = 4;  // bytes
     return {.x = extents.batch * extents.heads * extents.queries,
@@ -163,7 +163,7 @@ inline constexpr std::int64_t decode_least_keys = 256;  ///< of a split
             .shared_bytes = kernel.shared_bytes};
 }
 
-/// Tiles of queries of all heads that the blocks of wgmma take in turn.
+/// Tiles of queries of all heads, which the blocks of wgmma take in turn.
 [[nodiscard]] constexpr std::int64_t attention_wgmma_tiles(const AttentionExtents& extents) {
     const AttentionKernel kernel = attention_wgmma(extents.head_dim, extents.causal);
     return extents.batch * extents.heads * ceil_divide(extents.queries, kernel.queries);
@@ -177,8 +177,8 @@ inline constexpr std::int64_t decode_least_keys = 256;  ///< of a split
             .shared_bytes = kernel.shared_bytes};
 }
 
-/// Groups of heads that wgmma walks one after the other: the keys and values of each fit in two
-/// thirds of the L2.
+/// Groups of heads that wgmma walks one after the other. The keys and values of each group fit in
+/// two thirds of the L2.
 [[nodiscard]] constexpr std::int64_t wgmma_head_groups(const AttentionExtents& extents,
                                                        std::int64_t l2_bytes) {
     const std::int64_t kv_bytes = 2 * extents.keys * extents.head_dim * attention_element;
@@ -187,7 +187,7 @@ inline constexpr std::int64_t decode_least_keys = 256;  ///< of a split
     return ceil_divide(heads, std::min(heads, together * extents.group()));
 }
 
-/// Heads of a group: groups of even size, whole key-value heads.
+/// Heads of a group: groups of even size that hold whole key-value heads.
 [[nodiscard]] constexpr std::int64_t wgmma_heads_per_group(const AttentionExtents& extents,
                                                            std::int64_t groups) {
     return rounded_up(ceil_divide(extents.batch * extents.heads, groups), extents.group());

@@ -4,12 +4,12 @@
 //   wgmma_for(product, 132).tile.n                                // 256
 //   matmul_grid(wgmma_for(product, 132), product, 132).blocks()   // 132
 //
-// Method: a kernel lays C out in units, one block each, or one cluster of blocks below each other.
-// Units stand side by side in the grid (columns), are walked in groups of rows of tiles, so that
-// the blocks in flight share operands in L2 (groups), or are taken in turn by as many clusters as
-// fit (persistent).
+// Method: a kernel divides C into units: one block each, or one cluster of blocks below each other.
+// Units are laid out side by side in the grid (columns), walked in groups of rows of tiles, so that
+// the blocks in flight share operands in L2 (groups), or taken in turn by as many clusters as fit
+// (persistent).
 //
-// Limits: `blocks_per_sm` is what registers and shared memory leave on sm_80 and sm_90.
+// Limits: `blocks_per_sm` is what registers and shared memory allow on sm_80 and sm_90.
 #pragma once
 
 #include <algorithm>
@@ -50,7 +50,7 @@ inline constexpr MatmulKernel matmul_shared_tiled{.tile = {.m = 32, .n = 32, .k 
                                                   .blocks_per_sm = 2,
                                                   .shared_bytes = 2 * 32 * 32 * 4};
 
-/// Elements by which a row of A, stored transposed, is longer than the tile.
+/// Elements by which a row of A, which is stored transposed, is longer than the tile.
 inline constexpr std::int32_t register_tiled_padding = 4;
 inline constexpr MatmulKernel matmul_register_tiled{
     .tile = {.m = 128, .n = 128, .k = 8},
@@ -61,12 +61,13 @@ inline constexpr MatmulKernel matmul_register_tiled{
     .walk = MatmulWalk::groups,
     .group_rows = 8};
 
-/// Operands whose rows are whole vectors of fp32 are loaded in vectors, others by elements.
+/// Operands whose rows are whole vectors of fp32 are loaded as vectors, others by elements.
 [[nodiscard]] constexpr bool in_float_vectors(std::int64_t row_elements) {
     return row_elements % (vector_bytes / 4) == 0;
 }
 
-/// Loads of both operands by elements need more registers than two blocks have.
+/// If both operands are loaded by elements, the kernel needs more registers than two blocks can
+/// have.
 [[nodiscard]] constexpr std::int32_t register_tiled_blocks_per_sm(bool vector_a, bool vector_b) {
     return vector_a || vector_b ? matmul_register_tiled.blocks_per_sm : 1;
 }
@@ -81,11 +82,11 @@ inline constexpr MatmulKernel matmul_mma_sync{.tile = {.m = 128, .n = 128, .k = 
 
 inline constexpr std::int32_t wgmma_warpgroup = 128;      ///< threads
 inline constexpr std::int32_t wgmma_warpgroup_rows = 64;  ///< of C
-/// Columns of C that a warpgroup stages at a time on their way out.
+/// Columns of C that a warpgroup stages at a time before they are stored.
 inline constexpr std::int32_t wgmma_output_columns = 128;
 
 /// A producer and two consumers of 64 rows each. Shared memory holds the stages of A and B, two
-/// barriers of each, and the result on its way out, in whole KiB for the copy engine.
+/// barriers of each stage, and the result before it is stored, in whole KiB for the copy engine.
 [[nodiscard]] constexpr MatmulKernel matmul_wgmma(std::int32_t columns, std::int32_t stages) {
     constexpr std::int32_t rows = 128;
     constexpr std::int32_t depth = 64;
@@ -126,8 +127,8 @@ inline constexpr MatmulKernel matmul_wgmma_small = matmul_wgmma(128, 6);
     return std::max<std::int64_t>(1, sm_count / kernel.cluster);
 }
 
-/// The large tile takes 1.9 times as long as the small one, whose operands are a third more per
-/// FLOP; the tile whose rounds are shorter is taken.
+/// The tile with the shorter rounds. The large tile takes 1.9 times as long as the small one, whose
+/// operands are a third more per FLOP.
 [[nodiscard]] constexpr const MatmulKernel& wgmma_for(const MatmulExtents& extents,
                                                       std::int64_t sm_count) {
     constexpr double large_tile_cost = 1.9;

@@ -1,14 +1,14 @@
-// Geometry of the bundled kernels along rows: softmax, norms, sums, softmax made of five kernels,
+// Geometry of the bundled kernels along rows: softmax, norms, sums, a softmax made of five kernels,
 // and the softmax of standard attention.
 //
 //   row_plan(8192, 4)                           // a block of 512 threads, 4 vectors each
 //   row_grid(4096, row_plan(1000, 2)).blocks()  // 512: eight rows each
 //
 // Method: a row in whole 16-byte vectors is held in registers, by a warp up to 2 KiB, else by a
-// block; a row too long for that is read twice by its block. Rows that are not whole vectors go
-// element by element, twice. Sums read their row once, by a warp up to 8 KiB.
+// block. A row too long for that is read twice by its block. Rows that are not whole vectors are
+// processed element by element, twice. Sums read their row once, by a warp up to 8 KiB.
 //
-// Limits: registers hold up to 32 floats a thread, so 32768 columns per block. On an H200 the
+// Limits: registers hold up to 32 floats per thread, so 32768 columns per block. On an H200 the
 // second reading of a longer row comes from DRAM, not L2 (132 and more rows in flight exceed it),
 // so such rows cost 1.5 times as much.
 #pragma once
@@ -31,20 +31,20 @@ struct RowPlan {
     std::int32_t threads = 256;  ///< of the block
     std::int32_t vectors = 4;    ///< of 16 bytes held by each thread: 1, 2, 4 or 8
 
-    /// In registers, so read once.
+    /// Whether the row is held in registers, and so is read once.
     [[nodiscard]] constexpr bool held() const {
         return method == RowMethod::warp || method == RowMethod::block;
     }
 };
 
-inline constexpr std::int32_t rows_per_block = 8;  ///< where a warp has a row
+inline constexpr std::int32_t rows_per_block = 8;  ///< if each warp has one row
 inline constexpr std::int32_t most_row_threads = 1024;
 
 [[nodiscard]] constexpr bool in_vectors(std::int64_t columns, std::int64_t element) {
     return columns * element % vector_bytes == 0;
 }
 
-/// Softmax and norms of rows of `columns` elements of `element` bytes.
+/// The plan for softmax and norms of rows of `columns` elements of `element` bytes.
 [[nodiscard]] constexpr RowPlan row_plan(std::int64_t columns, std::int64_t element) {
     constexpr std::int32_t most_of_warp = 4;  // vectors of a thread
     constexpr std::int32_t wished = 4;
@@ -81,7 +81,7 @@ inline constexpr std::int32_t most_row_threads = 1024;
     return method == RowMethod::warp ? rows_per_block : 1;
 }
 
-/// `reduced` bytes per warp are merged in shared memory where a block has a row.
+/// If a block has a row, `reduced` bytes per warp are merged in shared memory.
 [[nodiscard]] constexpr LaunchGrid row_grid(std::int64_t rows, const RowPlan& plan,
                                             std::int64_t reduced) {
     return {.x = ceil_divide(rows, rows_of_block(plan.method)),
@@ -89,15 +89,15 @@ inline constexpr std::int32_t most_row_threads = 1024;
             .shared_bytes = plan.method == RowMethod::warp ? 0 : reduction_bytes(reduced)};
 }
 
-/// Bytes that each warp of a block gives away: two floats of a softmax (maximum and sum) and of a
-/// norm (a sum each for mean and variance), one of a sum.
+/// Bytes that each warp of a block passes on: two floats for a softmax (maximum and sum) and for a
+/// norm (a sum each for mean and variance), one for a sum.
 inline constexpr std::int64_t softmax_reduced = 8;
 inline constexpr std::int64_t norm_reduced = 8;
 inline constexpr std::int64_t sum_reduced = 4;
 
 inline constexpr std::int32_t row_sum_unroll = 4;  ///< accesses of a thread in flight
 
-/// Sums and maxima of rows, in vectors or element by element.
+/// The plan for sums and maxima of rows, in vectors or element by element.
 [[nodiscard]] constexpr RowPlan row_sum_plan(std::int64_t columns, std::int64_t element) {
     constexpr std::int64_t longest_of_warp = 8192;  // bytes
     constexpr std::int64_t longest_of_small_block = 65536;
@@ -131,16 +131,16 @@ inline constexpr std::int32_t softmax_step_unroll = 4;  ///< accesses of a threa
             .threads = softmax_step_threads};
 }
 
-/// The softmax of standard attention: a block per row of scores.
+/// The plan for the softmax of standard attention: a block per row of scores.
 struct ScoreSoftmaxPlan {
     std::int32_t threads = 256;
-    std::int32_t vectors = 0;  ///< of 16 bytes held by each thread; 0: read twice by elements
+    std::int32_t vectors = 0;  ///< of 16 bytes held by each thread; 0: read twice, by elements
 };
 
 inline constexpr std::int32_t most_score_threads = 512;
 inline constexpr std::int32_t most_score_vectors = 8;
 
-/// The fewest vectors per thread that hold the row; at least four warps.
+/// The plan with the fewest vectors per thread that hold the row, and at least four warps.
 [[nodiscard]] constexpr ScoreSoftmaxPlan score_softmax_plan(std::int64_t keys,
                                                             std::int64_t element) {
     constexpr std::int64_t fewest_threads = 128;

@@ -3,8 +3,8 @@
 //   elementwise_grid(1'000'000, elementwise_width(2)).blocks()       // 245 blocks of 4096 elements
 //   transpose_grid(4096, 4096, 2, TransposeMethod::swizzled).x       // 32 tiles of 128 x 128
 //
-// Method: a thread of an elementwise kernel takes two vectors of each operand; one of a copy takes
-// one. A transpose goes through a tile in shared memory, a gather gives a warp to each row.
+// Method: a thread of an elementwise kernel takes two vectors of each operand, a thread of a copy
+// takes one. A transpose goes through a tile in shared memory. A gather gives a warp to each row.
 //
 // Limits: grids of up to 2^31 blocks.
 #pragma once
@@ -25,7 +25,7 @@ inline constexpr std::int64_t broadcast_elements = 4096;
 [[nodiscard]] constexpr std::int64_t elementwise_width(std::int64_t element) {
     return vector_bytes / element;
 }
-/// The same beside a broadcast of `columns` elements, which no access may cross the end of.
+/// The same beside a broadcast of `columns` elements, whose end no access may cross.
 [[nodiscard]] constexpr std::int64_t elementwise_width(std::int64_t element, std::int64_t columns) {
     const std::int64_t width = elementwise_width(element);
     return columns % width != 0 ? 1 : width;
@@ -38,8 +38,8 @@ inline constexpr std::int64_t broadcast_elements = 4096;
 inline constexpr std::int32_t copy_threads = 256;
 inline constexpr std::int32_t copy_unroll = 1;  ///< vectors of a thread
 
-/// Blocks of a stream of `bytes`, whose threads take `unroll` vectors each. The bytes behind the
-/// last vector are the first block's.
+/// Blocks of a stream of `bytes` whose threads take `unroll` vectors each. The first block takes
+/// the bytes after the last vector.
 [[nodiscard]] constexpr std::int64_t stream_blocks(std::int64_t bytes, std::int64_t threads,
                                                    std::int64_t unroll) {
     return std::max<std::int64_t>(1, ceil_divide(bytes / vector_bytes, threads * unroll));
@@ -51,9 +51,9 @@ inline constexpr std::int32_t copy_unroll = 1;  ///< vectors of a thread
 enum class TransposeMethod : std::uint8_t { naive, padded, swizzled };
 
 inline constexpr std::int32_t transpose_threads = 256;
-inline constexpr std::int32_t transpose_padding = 4;  ///< bytes behind a row of the padded tile
+inline constexpr std::int32_t transpose_padding = 4;  ///< bytes after a row of the padded tile
 
-/// Through tiles: in vectors where the rows of both matrices are whole vectors.
+/// The method through tiles: in vectors if the rows of both matrices are whole vectors.
 [[nodiscard]] constexpr TransposeMethod tiled_transpose(std::int64_t rows, std::int64_t columns,
                                                         std::int64_t element) {
     const bool vectors =

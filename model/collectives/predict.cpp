@@ -25,7 +25,7 @@ BandClass class_of(CollectivePath path) {
     return path == CollectivePath::peer_ll ? BandClass::peer_ll : BandClass::ring;
 }
 
-/// Work, link roof and footprint, whatever the algorithm. (eq. C1)
+/// Work, link roof and footprint, which no algorithm changes. (eq. C1)
 Prediction counted(const Collective& op, Implementation implementation, Bytes least,
                    Bandwidth link) {
     Prediction prediction;
@@ -55,7 +55,7 @@ void settle_times(Prediction& prediction, const CollectiveTime& time) {
     prediction.time = std::max(time.total, prediction.lower_bound);
 }
 
-/// Broadcasts were not measured, nor more than 8 GPUs and 1 GiB.
+/// Broadcasts were not measured, and neither were more than 8 GPUs or more than 1 GiB.
 Validity validity_of(const Collective& op) {
     const bool known =
         op.kind != CollectiveKind::broadcast && op.gpus <= 8 && op.bytes <= std::int64_t{1} << 30;
@@ -72,7 +72,8 @@ CollectiveTime copy_time(const Collective& op, Implementation implementation, Ba
     return host_copy_time(copies, link, op);
 }
 
-/// What the launch adds to the copy or kernel: a call of pageable memory is in its time already.
+/// What the launch adds to the copy or kernel. The time of a copy of pageable memory already
+/// includes the call.
 Time gaps_of(const Collective& op, const Prediction& prediction, LaunchMode launch,
              const Machine& machine) {
     if (!is_host_copy(op.kind) || !machine.copies) return launch_gaps(machine, launch, 1);

@@ -1,4 +1,4 @@
-// Predictions of collectives and transfers; `model/predict.h` is the way in.
+// Predictions of collectives and transfers. The entry point is `model/predict.h`.
 #pragma once
 
 #include "model/core/operation.h"

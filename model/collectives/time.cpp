@@ -8,15 +8,15 @@
 namespace ridge::model {
 namespace {
 
-/// A row of the cost table of the library's tuner: it decides the protocol, not the time.
+/// A row of the cost table of the library's tuner. It decides the protocol, not the time.
 struct Belief {
     Time base;
     Time hop;
     double rate;  ///< over the link rate
 };
 
-// NCCL, src/graph/tuning.cc: base and hop latencies of rings over NVLink; 0.8 of the link rate is
-// the ring rate it assumes (240 of 300, 360 of 450 GB/s), LL128 takes 0.92 of that; the rate of LL
+// NCCL, src/graph/tuning.cc: base and hop latencies of rings over NVLink. It assumes a ring rate of
+// 0.8 of the link rate (240 of 300, 360 of 450 GB/s) and 0.92 of that for LL128. The rate of LL
 // depends on the architecture and is a field.
 constexpr Belief believed_ll{6.6 * units::us, 0.6 * units::us, 0.0};
 constexpr Belief believed_ll128{14.0 * units::us, 1.9 * units::us, 0.736};
@@ -48,7 +48,7 @@ CollectiveTime summed(CollectiveTime time) {
     return time;
 }
 
-/// A start, then bytes at a rate.
+/// A start time, then bytes at a rate.
 CollectiveTime copied(Time start, Bytes bytes, Bandwidth rate, CollectivePath path) {
     return summed({.start = start,
                    .hops = {},
@@ -59,8 +59,8 @@ CollectiveTime copied(Time start, Bytes bytes, Bandwidth rate, CollectivePath pa
                    .path = path});
 }
 
-/// Data of one pass of a channel with protocol LL, 512 threads with 8 bytes each: parts of about its
-/// size engage all channels.
+/// Data of one pass of a channel with protocol LL: 512 threads with 8 bytes each. Parts of about
+/// this size engage all channels.
 constexpr Bytes channel_pass = 512.0 * 8.0 * units::B;
 
 ProtocolCost cost_of(const FabricParameters& fabric, CollectivePath path) {

@@ -1,5 +1,6 @@
 // Classes of predictions that share one 80 % band: operations and regimes whose residuals have the
-// same spread. `model/roof/band.h` has their bands; each operation's room says which class it is.
+// same spread. Their bands are in `model/roof/band.h`; the code of each operation says which class
+// it belongs to.
 //
 //   prediction.band_class == BandClass::decode_uneven
 //   name_of(BandClass::decode_uneven)   // "decode_uneven"
@@ -22,33 +23,33 @@ enum class BandClass : std::uint8_t {
     torch_stream,     // PyTorch's pointwise kernels and copies
     torch_lookup,     // PyTorch's gather and cat
     torch_transpose,  // PyTorch's transposes
-    torch_optimizer,  // PyTorch's optimizer steps, by a kernel for each of a few operations
-    torch_fused,      // by one kernel
+    torch_optimizer,  // PyTorch's optimizer steps with one kernel for each of a few operations
+    torch_fused,      // PyTorch's optimizer steps in one fused kernel
     torch_rows,       // PyTorch's norms and running sums
     torch_softmax,    // PyTorch's softmax
-    torch_gradient,   // gradients of those and of losses
+    torch_gradient,   // gradients of norms, softmax and losses
     torch_loss,       // PyTorch's losses
     torch_reduce,     // PyTorch's reductions
     torch_generated,  // pointwise kernels of torch.compile
-    compiled_rows,    // torch.compile's along rows or columns
-    compiled_timed,   // those whose configuration it times on the spot
-    torch_product,    // products as PyTorch calls them, of 16 bits
-    torch_warm,       // those whose operands are in the L2
-    torch_odd,        // of 16 bits, rows not at multiples of 16 bytes
-    torch_odd_thin,   // up to 16 of those
-    torch_tf32,       // of tf32
-    torch_fp32,       // of fp32
-    torch_fp32_thin,  // of fp32, up to 16 rows
-    torch_thin_warm,  // those whose operands are in the L2
-    torch_fp8,        // of fp8
-    torch_int8,       // of int8
+    compiled_rows,    // kernels of torch.compile along rows or columns
+    compiled_timed,   // the same when Inductor times the configuration on the spot
+    torch_product,    // products as PyTorch calls them, 16 bits
+    torch_warm,       // the same with operands in the L2
+    torch_odd,        // 16 bits, rows not at multiples of 16 bytes
+    torch_odd_thin,   // the same with up to 16 rows
+    torch_tf32,       // tf32
+    torch_fp32,       // fp32
+    torch_fp32_thin,  // fp32, up to 16 rows
+    torch_thin_warm,  // the same with operands in the L2
+    torch_fp8,        // fp8
+    torch_int8,       // int8
     torch_attention,  // backends of scaled_dot_product_attention
-    torch_backward,   // their backward passes but one:
+    torch_backward,   // their backward passes, except:
     torch_efficient,  // the backward pass of the efficient backend
-    ring,             // collectives by rings, in the switch, by full messages between peers
-    peer_ll,          // all-to-all and send by the low-latency protocol
+    ring,             // collectives by rings, in the switch, or by full messages between peers
+    peer_ll,          // all-to-all and send with the low-latency protocol
     serving_steady,   // FlashAttention-2 in full waves
-    serving_smooth,   // decode bound by memory or latency; prefill by throughput or tails
+    serving_smooth,   // decode bound by memory or latency; prefill bound by throughput or tails
     serving_uneven,   // FlashAttention-3: split keys, waves, few tiles
     serving_memory,   // prefill of split or evicted keys
     umma_prefill,     // Blackwell: prefill
@@ -61,19 +62,19 @@ enum class BandClass : std::uint8_t {
     published,        // contiguous and backward flash attention
     unfused,          // attention as an eager framework composes it
     attention_tiles,  // bundled fused attention
-    product_fixed,    // 8-bit products bound by quantising, Ampere's under the power limit
+    product_fixed,    // 8-bit products bound by quantising; Ampere's under the power limit
     product_stream,   // 8-bit products bound by DRAM
-    product_smooth,   // Hopper: launch, DRAM, latency and power; 8-bit pipes
-    product_split,    // Hopper: split k, stores and pipes; 8-bit stores
-    umma_even,        // Blackwell: products by launch, DRAM, latency and power
-    umma_uneven,      // Blackwell: products by split k, stores and pipes
+    product_smooth,   // Hopper: products bound by launch, DRAM, latency and power; 8-bit pipes
+    product_split,    // Hopper: products bound by split k, stores and pipes; 8-bit stores
+    umma_even,        // Blackwell: products bound by launch, DRAM, latency and power
+    umma_uneven,      // Blackwell: products bound by split k, stores and pipes
     umma_narrow,      // Blackwell: products of 8 bits and fewer
-    product_ampere,   // Ampere: split k and DRAM
-    product_coarse,   // Ampere: launch, stores, latency and pipes in whole waves
+    product_ampere,   // Ampere: products bound by split k and DRAM
+    product_coarse,   // Ampere: products bound by launch, stores, latency and pipes, in whole waves
     product_fma,      // fp32 library products
     product_old,      // tf32, and operands whose rows are not multiples of 16 bytes
     product_bundled,  // bundled products by tiles
-    estimate,         // nothing measured
+    estimate,         // nothing was measured
     roofline          // no time model: from the lower bound to four times the estimate and a call
 };
 

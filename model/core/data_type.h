@@ -1,10 +1,10 @@
-// Element types of tensors, and the bytes that they take in memory.
+// Element types of tensors and the bytes that they take in memory.
 //
 //   size_of(DataType::bf16)                        // 2
 //   operand_bytes(DataType::nvfp4, 1, 4096)        // 2304: 4 bits each, and a scale byte per 16
 //
-// Method: docs/model.md M24. Block-scaled types keep one scale for a block of elements along k;
-// operands of products are counted with it, every other tensor has a type of whole bytes.
+// Method: docs/model.md M24. Block-scaled types keep one scale per block of elements along k. Only
+// operands of products have such a type; every other tensor has a type of whole bytes.
 #pragma once
 
 #include <array>
@@ -17,10 +17,10 @@
 
 namespace ridge::model {
 
-/// fp8 is e4m3 or e5m2 (the cost is the same); tf32 is stored in 4 bytes; int32 is what products of
-/// int8 may be stored as, and never an operand. fp8_block is e4m3 with an fp32 scale per 128
-/// elements along k (activations) or 128 x 128 (weights), as DeepSeek-V3 has it; nvfp4 is e2m1 with
-/// an e4m3 scale per 16 elements along k.
+/// fp8 is e4m3 or e5m2 (both cost the same). tf32 is stored in 4 bytes. int32 is a type for results
+/// of int8 products, never for an operand. fp8_block is e4m3 with an fp32 scale per 128 elements
+/// along k (activations) or per 128 x 128 (weights), as in DeepSeek-V3. nvfp4 is e2m1 with an e4m3
+/// scale per 16 elements along k.
 enum class DataType : std::uint8_t {
     fp64,
     fp32,
@@ -61,43 +61,43 @@ inline constexpr std::size_t data_type_count = all_data_types.size();
     return 0;
 }
 
-/// Whether blocks of elements share a scale: only operands of products have such a type.
+/// Whether blocks of elements share a scale. Only operands of products have such a type.
 [[nodiscard]] constexpr bool is_block_scaled(DataType type) {
     return type == DataType::fp8_block || type == DataType::nvfp4;
 }
 
-/// Bytes of one element of a type that fills whole bytes: all but nvfp4.
+/// Bytes of one element of a type that fills whole bytes (every type but nvfp4).
 [[nodiscard]] constexpr std::int64_t size_of(DataType type) {
     RIDGE_CONTRACT(bits_of(type) >= 8);
     return bits_of(type) / 8;
 }
 
-/// Bytes of `count` elements without scales, in whole bytes.
+/// Bytes of `count` elements without scales, rounded to whole bytes.
 [[nodiscard]] constexpr std::int64_t bytes_of(DataType type, std::int64_t count) {
     return ceil_divide(count * bits_of(type), 8);
 }
 
-/// What an operand of a product is: activations have scales per row, weights per square.
+/// The role of an operand of a product: activations have scales per row, weights per square.
 enum class Operand : std::uint8_t { activations, weights };
 
-/// The scales among the bytes of an operand.
+/// Bytes of the scales of an operand.
 [[nodiscard]] double scale_bytes(DataType type, double rows, double k, Operand operand);
 
-/// Bytes of an operand of `rows` rows of `k` elements with its scales. (M24)
+/// Bytes of an operand of `rows` rows of `k` elements, including its scales. (M24)
 [[nodiscard]] inline double operand_bytes(DataType type, double rows, double k,
                                           Operand operand = Operand::activations) {
     const double bytes = rows * k * (static_cast<double>(bits_of(type)) / 8.0);
     return is_block_scaled(type) ? bytes + scale_bytes(type, rows, k, operand) : bytes;
 }
 
-/// "bf16" and so on, as the command line writes it.
+/// The name on the command line: "bf16" and so on.
 [[nodiscard]] std::string_view name_of(DataType type);
-/// The name under which descriptions quote the rate of a type's products: "fp8" of fp8_block, "fp4"
-/// of nvfp4, else the name.
+/// The name under which descriptions quote the rate of a type's products: "fp8" for fp8_block,
+/// "fp4" for nvfp4, else the type's own name.
 [[nodiscard]] std::string_view rate_name(DataType type);
 
-/// The inverse of name_of; also takes the aliases half, float, double, e4m3, e5m2. InputError
-/// names `field` and the known types.
+/// The inverse of name_of; also takes the aliases half, float, double, e4m3, e5m2. Throws an
+/// InputError that names `field` and the known types.
 [[nodiscard]] DataType parse_data_type(std::string_view text, std::string_view field);
 
 }  // namespace ridge::model

@@ -227,7 +227,7 @@ Enum enumerator_or(const Parameters& parameters, Field field, Enum otherwise) {
     return static_cast<Enum>(parameters.count_or(field, static_cast<std::int64_t>(otherwise)));
 }
 
-/// The type of an elementwise result where it is another than that of the inputs.
+/// The type of an elementwise result if it differs from that of the inputs.
 std::optional<DataType> output_of(const Parameters& p, DataType type) {
     const DataType output = enumerator_or(p, out_dtype, type);
     return output == type ? std::nullopt : std::optional(output);
@@ -247,14 +247,14 @@ Matmul make_matmul(const Parameters& p) {
             .epilogue = enumerator_or(p, epilogue, Epilogue::none)};
 }
 
-/// The type of the cache where it is not that of the computation.
+/// The type of the cache if it differs from that of the computation.
 std::optional<DataType> cache_type(const Parameters& p, DataType type) {
     const DataType cache = enumerator_or(p, kv_dtype, type);
     return cache == type ? std::nullopt : std::optional(cache);
 }
 
 Attention make_attention(const Parameters& p) {
-    // Rows of serving engines give kv_write alone: their caches are paged.
+    // Rows of serving engines state kv_write alone: their caches are paged.
     const std::int64_t writes = p.count_or(kv_write, 0);
     const std::int64_t queries = p.has(seq_q) ? p.count(seq_q) : p.count(seq);
     const DataType type = enumerator_or(p, dtype, DataType::bf16);
@@ -273,7 +273,7 @@ Attention make_attention(const Parameters& p) {
             .paged = p.count_or(paged, writes) != 0};
 }
 
-/// One query against a longer cache is decoding, where nothing else is said.
+/// One query against a longer cache is decoding unless the parameters say otherwise.
 Mla make_mla(const Parameters& p) {
     const Mla usual;
     const std::int64_t queries = p.has(seq_q) ? p.count(seq_q) : p.count(seq);
@@ -312,7 +312,7 @@ RowWise make_rows(RowKind kind, const Parameters& p) {
             .axis = enumerator_or(p, axis, Axis::rows)};
 }
 
-/// The degree by the field of the pattern; the others' fields must not be given.
+/// Takes the degree from the pattern's own field; the fields of other patterns must not be given.
 Access make_access(const Parameters& p) {
     const auto chosen = static_cast<AccessPattern>(p.count(pattern));
     std::int64_t degree = best_degree(chosen);
@@ -324,7 +324,7 @@ Access make_access(const Parameters& p) {
             throw InputError(
                 std::string(name) + " does not belong to pattern " + std::string(name_of(chosen)),
                 {},
-                own.empty() ? "that pattern takes none of these fields"
+                own.empty() ? "that pattern takes none of the fields stride, offset, paths and ways"
                             : "its own field is " + std::string(own));
         }
         degree = p.count(field);

@@ -1,16 +1,17 @@
-// The one table of operation parameters that drives command line, CSV, `--op` texts, JSON and
+// The one table of operation parameters that drives the command line, CSV, `--op` texts, JSON and
 // sweeps.
 //
-// Every front end fills a `Parameters` by field name and asks for the operation and the execution:
+// Every front end fills a `Parameters` by field name and asks it for the operation and the
+// execution:
 //
 //   Parameters parameters;
 //   parameters.set(Field::m, "4096"); parameters.set(Field::n, "4096"); ...
 //   const Operation op = make_operation(OperationKind::matmul, parameters);   // validated
 //   const Execution execution = make_execution(parameters);
 //
-// `parameters_of` and `text_of` lead back from an operation to its fields and its text. A field
-// that is not set takes its default; a missing required field, a word that is not known and a
-// number that is not one are InputErrors that name the field.
+// `parameters_of` and `text_of` convert an operation back to its fields and its text. A field that
+// is not set takes its default. A missing required field, an unknown word and a malformed number
+// throw an InputError that names the field.
 #pragma once
 
 #include <array>
@@ -121,15 +122,15 @@ enum class FieldKind : std::uint8_t { count, flag, word, text };
 
 struct FieldInfo {
     Field field;
-    std::string_view name;  ///< in CSV and --op; the command line writes '-' for '_'
+    std::string_view name;  ///< in CSV and --op; the command line writes '-' instead of '_'
     FieldKind kind;
     std::string_view help;
-    std::string_view usual{};  ///< its default in words, where it has one
+    std::string_view usual{};  ///< its default in words, if it has one
 };
 
 [[nodiscard]] std::span<const FieldInfo> field_table();
 [[nodiscard]] const FieldInfo& info_of(Field field);
-/// By name, in upper or lower case and with '-' for '_'.
+/// Finds a field by name, in upper or lower case, with '-' accepted for '_'.
 [[nodiscard]] std::optional<Field> find_field(std::string_view name);
 
 struct OperationInfo {
@@ -138,27 +139,27 @@ struct OperationInfo {
     std::string_view help;
     std::span<const Field> required;
     std::span<const Field> optional;
-    std::span<const Implementation> implementations;  ///< that `impl` may name, beside auto; the
-                                                      ///< usual one first
+    std::span<const Implementation> implementations;  ///< values of `impl` beside auto, the usual
+                                                      ///< one first
 };
 
 [[nodiscard]] std::span<const OperationInfo> operation_table();
 [[nodiscard]] const OperationInfo& info_of(OperationKind kind);
-/// Another name of an operation: gemm of matmul, sdpa of attention.
+/// Another name of an operation: gemm for matmul, sdpa for attention.
 struct OperationAlias {
     std::string_view name;
     OperationKind kind;
 };
 [[nodiscard]] std::span<const OperationAlias> operation_aliases();
 
-/// By name or alias, in upper or lower case.
+/// Finds an operation by name or alias, in upper or lower case.
 [[nodiscard]] std::optional<OperationKind> find_operation_kind(std::string_view name);
-/// The same; InputError suggests the nearest name.
+/// The same, but throws an InputError that suggests the nearest name.
 [[nodiscard]] OperationKind parse_operation_kind(std::string_view name);
 [[nodiscard]] OperationKind kind_of(const Operation& operation);
-/// The collective of that name; the operation must be one.
+/// The collective of that kind; the operation must be a collective.
 [[nodiscard]] CollectiveKind collective_kind(OperationKind kind);
-/// The same for an operation along rows.
+/// The row operation of that kind; the operation must be one along rows.
 [[nodiscard]] RowKind row_kind(OperationKind kind);
 [[nodiscard]] bool applies(OperationKind kind, Field field);
 
@@ -167,18 +168,18 @@ struct OperationAlias {
 /// "impl library is not an implementation of copy; it has bundled, eager".
 [[nodiscard]] std::string refusal(OperationKind kind, Implementation implementation);
 
-/// The words that a word field of the operation may have, as the front ends offer them; empty where
+/// The words that a word field of the operation accepts, as the front ends offer them; empty if
 /// they cannot be listed, and for fields that are not words.
 [[nodiscard]] std::vector<std::string_view> words_of(const OperationInfo& operation, Field field);
 
 class Parameters {
   public:
-    /// Parses `text` as the field's kind. InputError names the field.
+    /// Parses `text` as the field's kind. Throws an InputError that names the field.
     void set(Field field, std::string_view text);
     void set_count(Field field, std::int64_t value);
     void clear();
 
-    /// Whether a count was written with k, M or G, which stand for powers of 1000.
+    /// Whether a count was written with k, M or G, which mean powers of 1000.
     [[nodiscard]] bool decimal_prefix() const { return decimal_prefix_; }
 
     [[nodiscard]] bool has(Field field) const { return present_[index(field)]; }
@@ -211,23 +212,23 @@ class Parameters {
 [[nodiscard]] std::string missing_text(std::span<const std::string_view> names,
                                        std::string_view operation);
 
-/// The element type of an operation whose `dtype` is not given: bf16, but fp32 for patterns that
-/// exist for words of 4 bytes alone.
+/// The element type of an operation whose `dtype` is not given: bf16, but fp32 for access patterns
+/// that exist only for 4-byte words.
 [[nodiscard]] DataType default_type(OperationKind kind, const Parameters& parameters);
 
-/// The parameters with the element type, L2 state and launch mode that hold where none was given.
+/// The parameters with default element type, L2 state and launch mode filled in.
 [[nodiscard]] Parameters with_defaults(OperationKind kind, Parameters parameters);
 
-/// The validated operation. InputError names all missing fields, or the wrong one.
+/// The validated operation. Throws an InputError that names all missing fields, or the wrong one.
 [[nodiscard]] Operation make_operation(OperationKind kind, const Parameters& parameters);
 [[nodiscard]] Execution make_execution(const Parameters& parameters);
 
-/// The types that a product of this element type has where none are given.
+/// The accumulator and output types of a product of this element type if none are given.
 [[nodiscard]] DataType default_accumulator(DataType type);
 [[nodiscard]] DataType default_output(DataType type);
 
 /// The way back: element type, shape and every field of the operation that is not at its default.
-/// make_operation gives the same operation again.
+/// make_operation on the result gives the same operation again.
 [[nodiscard]] Parameters parameters_of(const Operation& operation);
 
 /// The fields that are set, in the order of the table: "matmul dtype=bf16 m=4096 n=4096 k=4096".
@@ -240,12 +241,12 @@ struct OperationText {
     OperationKind kind = OperationKind::matmul;
     Parameters parameters;
 };
-/// `defaults` fills fields that the text does not set and the operation has. InputError names the
-/// field and, for an unknown one, the nearest.
+/// `defaults` fills those fields of the operation that the text does not set. Throws an InputError
+/// that names the field and, for an unknown field, the nearest one.
 [[nodiscard]] OperationText parse_operation(std::string_view text, const Parameters& defaults = {});
 
-/// An operation of a sequence in words: "matmul m=4096 n=4096 k=4096 count=32 name=up". What it is
-/// called and how often it is carried out are not fields of an operation.
+/// One operation of a sequence in words: "matmul m=4096 n=4096 k=4096 count=32 name=up". Its name
+/// and its number of repetitions are not fields of the operation.
 struct StepText {
     OperationText operation{};
     std::int64_t count = 1;
@@ -253,7 +254,7 @@ struct StepText {
 };
 [[nodiscard]] StepText parse_step(std::string_view text, const Parameters& defaults = {});
 
-/// How often an operation is carried out: 1 to 10^9. InputError names `count`.
+/// The number of repetitions of an operation: 1 to 10^9. Throws an InputError that names `count`.
 [[nodiscard]] std::int64_t parse_repetitions(std::string_view text);
 
 }  // namespace ridge::model

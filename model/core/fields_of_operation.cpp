@@ -10,7 +10,7 @@ namespace {
 constexpr std::array<std::string_view, 4> default_scalars{"c", "alpha", "beta", "eps"};
 constexpr std::array<std::string_view, 3> default_vectors{"bias", "gamma", "scale"};
 
-/// Names of inputs of one shape that the grammar would not take for it by default.
+/// Names of the inputs of one shape to which the grammar would not give this shape by default.
 std::string declared(const Expression& expression, InputShape shape) {
     const auto usual = [shape](const std::string& name) {
         const auto holds = [&name](const auto& names) {
@@ -26,7 +26,7 @@ std::string declared(const Expression& expression, InputShape shape) {
     return names;
 }
 
-/// Collects the fields of one operation; those at their default are left out.
+/// Collects the fields of one operation, leaving out those at their default.
 class FieldsOf {
   public:
     void operator()(const Matmul& op) {

@@ -9,7 +9,7 @@ Cat joined(const Joined& parts) {
     const std::int64_t largest = std::clamp<std::int64_t>(parts.largest, 1, elements);
     const std::int64_t inputs = (elements + largest / 2) / largest;
     const std::int64_t input = elements / inputs;
-    // Pieces of whole runs, where an input has them in whole numbers.
+    // Pieces are whole runs if an input consists of a whole number of runs.
     const std::int64_t run = std::clamp<std::int64_t>(parts.run, 1, input);
     std::int64_t cols = std::clamp<std::int64_t>(parts.piece, 1, input);
     const bool views = parts.run > 0;

@@ -1,11 +1,13 @@
-// Tensors of any sizes that are joined, as the operation `Cat`, whose inputs are alike.
+// Tensors of any sizes that are joined, expressed as the operation `Cat`, whose inputs all have one
+// shape.
 //
 //   const Cat cat = joined({.elements = 513 * 768, .largest = 512 * 768, .piece = 768, .run = 64});
 //   cat.inputs;  // 1: the kernel's threads wait for the largest
 //
-// Method: PyTorch gives each input as many threads, so that the largest sets the time: the inputs
-// are as many as it fits into the result. Limits: elements of a contiguous part that is no whole number
-// of pieces are rounded down to one, views then have pieces of one run.
+// Method: PyTorch gives each input the same number of threads, so the largest input sets the time.
+// The number of inputs of the `Cat` is therefore the number of largest inputs that fit into the
+// result. Limits: a contiguous part that is not a whole number of pieces is rounded down to one;
+// views then have pieces of one run.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
-// Remarks on a prediction that a reader should know, each a small value with the numbers it is about.
+// Remarks on a prediction that a reader should know. Each is a small value with its numbers.
 //
 //   prediction.note(note::SplitK{.parts = 4});
 //   if (noted<note::Extrapolated>(prediction)) ...          // prediction.h
 //
-// `describe` (explain.h) words them.
+// `describe` (explain.h) puts them into words.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ namespace ridge::model {
 
 namespace note {
 
-/// The time is the roofline plus launch latency; nothing calibrated was used.
+/// The time is the roofline plus launch latency; no calibrated model was used.
 struct RooflineOnly {};
 
-/// Efficiencies come from the architecture family.
+/// The efficiencies come from the architecture family.
 struct Uncalibrated {};
 
-/// Outside the validated range.
+/// The question lies outside the validated range.
 struct Extrapolated {};
 
 /// The working set stays in L2.
@@ -33,34 +33,34 @@ struct L2Resident {
 /// A leading dimension is not a multiple of 16 bytes.
 struct AlignmentCliff {
     std::int64_t bytes = 0;
-    double issue_share = 1.0;  ///< of the issue rate, where that is an estimate
+    double issue_share = 1.0;  ///< share of the issue rate, if that is an estimate
 };
 
-/// No tensor core for the type: runs on the vector pipe.
+/// No tensor core takes the type; it runs on the vector pipe.
 struct VectorPipe {};
 
 /// Whole blocks are computed on the diagonal of a causal mask.
 struct CausalBlocks {
-    double executed = 1.0;  ///< of the exact work
+    double executed = 1.0;  ///< over the exact work
 };
 
 /// The traffic includes atomic accumulation in L2.
 struct Atomics {};
 
-/// Keys are split over thread blocks.
+/// The keys are split over thread blocks.
 struct SplitKeys {
     std::int64_t parts = 1;
 };
 
-/// Rows are read in whole sectors.
+/// Rows are read in whole sectors, not all of whose bytes are useful.
 struct SparseGather {
     double useful = 1.0;  ///< share of the bytes read
 };
 
-/// Limited by PCIe, from and to the host's memory.
+/// PCIe limits the time, from and to the host's memory.
 struct HostLink {};
 
-/// Not all GPUs are linked: they exchange data over PCIe.
+/// Not all GPUs are linked, so they exchange data over PCIe.
 struct NoLinks {};
 
 /// k is split over thread blocks.
@@ -68,33 +68,33 @@ struct SplitK {
     std::int64_t parts = 1;
 };
 
-/// The clock falls under the power limit.
+/// The power limit lowers the clock.
 struct PowerLimited {
-    double share = 1.0;  ///< of the peak rate that is left
+    double share = 1.0;  ///< share of the peak rate that is left
 };
 
-/// A is quantised first, by a kernel of its own.
+/// A separate kernel quantises A first.
 struct QuantisedInput {
     Time time;
 };
 
-/// A graph is replayed over several weights in turn.
+/// The graph is replayed over several weights in turn.
 struct RotatedWeights {
     std::int64_t weights = 1;
 };
 
-/// A warp's request touches sectors of which it needs only some bytes.
+/// A warp's request touches sectors of which it needs only part of the bytes.
 struct WholeSectors {
     double sectors = 1.0;  ///< of one request
-    double useful = 1.0;   ///< share of their bytes asked for
+    double useful = 1.0;   ///< share of the sectors' bytes that the kernel asked for
 };
 
-/// DRAM moves more than those sectors.
+/// DRAM moves more bytes than those sectors hold.
 struct WholeBursts {
-    double useful = 1.0;  ///< share of its bytes asked for
+    double useful = 1.0;  ///< share of DRAM's bytes that the kernel asked for
 };
 
-/// A warp instruction is issued, or its banks are read, several times.
+/// A warp instruction is issued several times, or its banks are read several times.
 struct Serialised {
     double passes = 1.0;
 };
@@ -105,7 +105,7 @@ struct DoesNotFit {
     Bytes capacity;
 };
 
-/// flash2 neither folds nor splits, and leaves multiprocessors idle.
+/// flash2 neither folds queries nor splits keys here, and leaves multiprocessors idle.
 struct UnsplitKeys {
     std::int64_t blocks = 0;
     std::int64_t sm_count = 0;
@@ -114,22 +114,23 @@ struct UnsplitKeys {
 /// The kernel's efficiency is an estimate, not a measurement.
 struct EstimatedKernel {};
 
-/// Of a product and generated kernels around it: the library's product.
+/// The time of the library's product among the generated kernels around it.
 struct ProductAlone {
     Time time;
 };
 
-/// A generated kernel over a product's result.
+/// The time of a generated kernel over a product's result.
 struct PointwiseAfter {
     Time time;
 };
 
-/// A kernel that spreads a bias over the rows of a result, before the product adds to it.
+/// The time of a kernel that spreads a bias over the rows of the result before the product adds to
+/// it.
 struct BiasSpread {
     Time time;
 };
 
-/// Kernels that copy a product's operands to rows of whole vectors.
+/// The time of kernels that copy a product's operands to rows of whole vectors.
 struct PaddedOperands {
     Time time;
 };

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::int64_t largest_edge = std::int64_t{1} << 48;
 
-// Bytes and FLOP are at most 8 bytes x 16 passes per element of a checked product, so products are
-// checked with this factor to keep every later sum below 2^62.
+// Bytes and FLOP are at most 8 bytes x 16 passes per element of a checked product. Checking
+// products with this factor keeps every later sum below 2^62.
 constexpr NamedCount headroom{"elements", 128};
 
 void require_edge(std::string_view field, std::int64_t value) {
@@ -39,12 +39,13 @@ void require_product(std::initializer_list<NamedCount> factors) {
     }
 }
 
-/// A type that is stored element by element, in whole bytes.
+/// Requires a type that is stored element by element, in whole bytes.
 void require_plain(std::string_view field, DataType type) {
     if (!is_block_scaled(type)) return;
     throw InputError(std::string(field) + ": " + std::string(name_of(type)) +
-                         " is a type of the operands of products",
-                     {}, "ops with dtype " + std::string(name_of(type)) + ": matmul, moe");
+                         " is a type for the operands of products only",
+                     {},
+                     "operations that take dtype " + std::string(name_of(type)) + ": matmul, moe");
 }
 
 void check(const Matmul& op) {
@@ -53,7 +54,7 @@ void check(const Matmul& op) {
     require_plain("accumulate", op.accumulate);
     if ((op.type == DataType::fp64) != (op.accumulate == DataType::fp64)) {
         throw InputError("accumulate: " + std::string(name_of(op.accumulate)) +
-                         " does not go with dtype " + std::string(name_of(op.type)));
+                         " does not work with dtype " + std::string(name_of(op.type)));
     }
     if (op.accumulate != DataType::fp64 && op.accumulate != DataType::fp32 &&
         !(op.accumulate == DataType::fp16 &&
@@ -64,16 +65,15 @@ void check(const Matmul& op) {
                          {}, "fp32; fp16 with fp16 or fp8; fp64 with fp64");
     }
     if (op.output == DataType::int32 && op.type != DataType::int8) {
-        throw InputError("out_dtype: int32 goes with dtype int8, not " +
-                         std::string(name_of(op.type)));
+        throw InputError("out_dtype: int32 needs dtype int8, not " + std::string(name_of(op.type)));
     }
 }
 
-/// A cache of 8 bits beside computation in 16, or none of its own.
+/// The cache has the type of the computation, or 8 bits beside a computation in 16.
 void check_cache(DataType type, std::optional<DataType> cache) {
     if (!cache || *cache == type) return;
     if (size_of(type) == 2 && (*cache == DataType::fp8 || *cache == DataType::int8)) return;
-    throw InputError("kv_dtype: " + std::string(name_of(*cache)) + " does not go with dtype " +
+    throw InputError("kv_dtype: " + std::string(name_of(*cache)) + " does not work with dtype " +
                          std::string(name_of(type)),
                      {}, "the same type, or fp8 or int8 with fp16 and bf16");
 }
@@ -220,7 +220,7 @@ void check(const AdamW& op) {
                          std::to_string(op.elements));
     }
     if (size_of(op.type) == 1) {
-        throw InputError("dtype: adamw is one of fp64, fp32, fp16, bf16, not " +
+        throw InputError("dtype: adamw takes fp64, fp32, fp16 or bf16, not " +
                          std::string(name_of(op.type)));
     }
 }
@@ -241,10 +241,10 @@ void require_range(std::string_view field, std::int64_t value, std::int64_t leas
 void require_words(const Access& op) {
     if (op.type == DataType::fp32) return;
     throw InputError("dtype: pattern " + std::string(name_of(op.pattern)) +
-                     " is one of 4-byte words, fp32, not " + std::string(name_of(op.type)));
+                     " works on 4-byte words (fp32), not " + std::string(name_of(op.type)));
 }
 
-/// What the words of a working set come in, and how many there must be.
+/// The unit in which the words of a working set come, and their least number.
 struct WorkingSet {
     std::int64_t multiple;
     std::int64_t least;
@@ -289,7 +289,7 @@ void check(const Access& op) {
     }
     require_words(op);
     require_range(degree, op.degree, 1, warp);
-    constexpr std::int64_t work_of_an_element = 1 << 15;  // instructions of all paths, at most
+    constexpr std::int64_t work_of_an_element = 1 << 15;  // most instructions of all paths
     require_product({{"elements", op.elements}, {"work of an element", work_of_an_element}});
 }
 
@@ -358,9 +358,9 @@ ExpertLoad parse_expert_load(std::string_view text, std::string_view field) {
 
 Attention without_idle_masks(Attention attention) {
     if (attention.window > 0) {
-        // One query has no keys behind it: its window lies before it, causal or not.
+        // A single query has no keys after it: its window lies before it, causal or not.
         if (attention.seq_q == 1) attention.causal = true;
-        // Keys before and behind a query that the window leaves, as `count_scores` has them.
+        // Keys before and after a query that the window leaves visible, as in `count_scores`.
         const std::int64_t half = attention.window / 2;
         const std::int64_t before = attention.causal ? attention.window - 1 : half;
         const std::int64_t behind = attention.causal ? 0 : attention.window - 1 - half;
@@ -374,7 +374,7 @@ Attention without_idle_masks(Attention attention) {
 
 void validate(const Operation& operation) {
     if (type_of(operation) == DataType::int32) {
-        throw InputError("dtype: int32 is a type of results (out_dtype) alone");
+        throw InputError("dtype: int32 is a type for results (out_dtype) only");
     }
     std::visit([](const auto& op) { check(op); }, operation);
 }

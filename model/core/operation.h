@@ -1,10 +1,11 @@
-// Operations as plain values: what is computed, knowing nothing of a GPU or of how it is done.
+// Operations as plain values: what is computed, independent of the GPU and of the implementation.
 //
 //   const Operation op = Matmul{.m = 4096, .n = 4096, .k = 4096, .type = DataType::bf16};
 //
 // Shapes are counts of elements. `fields.h` lists each operation's fields by name; that one table
-// drives command line, CSV, `--op` texts, JSON and sweeps. `validate` is the only gate: everything
-// behind it may multiply freely, because every product it will need was checked there.
+// drives the command line, CSV, `--op` texts, JSON and sweeps. All checks are in `validate`. Code
+// that gets a validated operation may multiply freely, because every product that it needs was
+// checked there.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ enum class Direction : std::uint8_t { forward, backward };
     return epilogue == Epilogue::bias_relu || epilogue == Epilogue::bias_gelu;
 }
 
-/// Whether a vector of n elements is added to every row.
+/// Whether a vector of n elements is added to every row of the result.
 [[nodiscard]] constexpr bool has_bias(Epilogue epilogue) {
     return epilogue == Epilogue::bias || is_activated(epilogue);
 }
@@ -39,15 +40,15 @@ struct Matmul {
     std::int64_t n = 0;
     std::int64_t k = 0;
     DataType type = DataType::bf16;        ///< of A and B
-    DataType accumulate = DataType::fp32;  ///< fp64 for fp64, int32 counts as fp32 for int8
+    DataType accumulate = DataType::fp32;  ///< fp64 for fp64; int32 counts as fp32 for int8
     DataType output = DataType::bf16;      ///< of C
     Layout a_layout = Layout::row_major;
     Layout b_layout = Layout::row_major;
     Epilogue epilogue = Epilogue::none;
 };
 
-/// O[batch,heads,seq_q,head_dim] = softmax(Q K^T / sqrt(head_dim)) V with K and V of kv_heads heads
-/// and seq_kv tokens. A causal mask is aligned to the last token (bottom right).
+/// O[batch,heads,seq_q,head_dim] = softmax(Q K^T / sqrt(head_dim)) V, where K and V have kv_heads
+/// heads and seq_kv tokens. A causal mask is aligned to the last token (bottom right).
 struct Attention {
     std::int64_t batch = 1;
     std::int64_t heads = 0;
@@ -55,13 +56,13 @@ struct Attention {
     std::int64_t seq_q = 0;
     std::int64_t seq_kv = 0;
     std::int64_t head_dim = 0;
-    std::int64_t window = 0;  ///< keys each query sees at most (sliding window); 0: all
+    std::int64_t window = 0;  ///< most keys that a query sees (sliding window); 0: all
     DataType type = DataType::bf16;
     std::optional<DataType> cache_type = std::nullopt;  ///< of K and V in the cache; empty: `type`
     Direction direction = Direction::forward;
     bool causal = false;
     bool kv_write = false;  ///< also writes the new tokens' K and V into the cache
-    bool paged = false;     ///< K and V lie behind a page table, as in a serving engine
+    bool paged = false;     ///< K and V are read through a page table, as in a serving engine
 };
 
 /// The element type of K and V in memory.
@@ -69,11 +70,11 @@ struct Attention {
     return attention.cache_type.value_or(attention.type);
 }
 
-/// The same attention with every option left out that changes nothing: a window that hides no key,
-/// a causal mask over one query. (eq. A3)
+/// The same attention without options that change nothing: a window that hides no key, a causal
+/// mask over one query. (eq. A3)
 [[nodiscard]] Attention without_idle_masks(Attention attention);
 
-/// Whether it surely is that already, which spares most calls the copy.
+/// A cheap test that is true only if there are no such options; most calls then need no copy.
 [[nodiscard]] inline bool lacks_idle_masks(const Attention& attention) {
     return attention.window == 0 && !(attention.causal && attention.seq_q == 1);
 }
@@ -83,8 +84,8 @@ struct Attention {
     return attention.window != 0 && without_idle_masks(attention).window != 0;
 }
 
-/// Multi-head latent attention (DeepSeek-V2): the cache holds one latent vector and one rotated key
-/// a token, shared by all heads. Prefill attends with keys of head_dim + rope_dim and values of
+/// Multi-head latent attention (DeepSeek-V2). The cache holds one latent vector and one rotated key
+/// per token, shared by all heads. Prefill attends with keys of head_dim + rope_dim and values of
 /// head_dim, expanded from the latents by products that are not part of this operation. Absorbed
 /// decoding attends to the latents themselves: keys of latent_dim + rope_dim, values of latent_dim.
 /// A causal mask is aligned to the last token.
@@ -105,8 +106,8 @@ struct Mla {
     return mla.cache_type.value_or(mla.type);
 }
 
-/// How tokens choose among experts: evenly, or with loads that follow a power law
-/// p(load) ~ load^-exponent from one expert to the next.
+/// How the tokens are distributed over the experts: evenly, or with loads that follow a power law
+/// p(load) ~ load^-exponent across experts.
 struct ExpertLoad {
     std::int64_t exponent_thousandths = 0;  ///< 1200 for an exponent of 1.2; 0: balanced
 
@@ -118,13 +119,13 @@ struct ExpertLoad {
 };
 /// "balanced", "power_law_1.2".
 [[nodiscard]] std::string to_string(const ExpertLoad& load);
-/// InputError names the field.
+/// Throws an InputError that names the field.
 [[nodiscard]] ExpertLoad parse_expert_load(std::string_view text, std::string_view field);
 
-/// A block of experts on one GPU: each of `tokens` goes to `topk` of `experts`, each expert is a
+/// A block of experts on one GPU. Each of `tokens` goes to `topk` of `experts`. Each expert is a
 /// gated pair of products, hidden -> 2 intermediate -> hidden, and a token's results are added by
-/// weight. `tp` GPUs share every expert's intermediate, `ep` GPUs share the experts; what is
-/// counted and timed is the busiest GPU, without communication.
+/// weight. `tp` GPUs share every expert's intermediate, `ep` GPUs share the experts. Counts and
+/// time are those of the busiest GPU, without communication.
 struct Moe {
     std::int64_t tokens = 0;
     std::int64_t hidden = 0;
@@ -137,7 +138,7 @@ struct Moe {
     DataType type = DataType::bf16;  ///< of weights and activations inside the experts
 };
 
-/// One expression applied to every element; a result of another type than the inputs is a cast.
+/// One expression applied to every element. A result of another type than the inputs is a cast.
 struct Elementwise {
     Expression expression;
     std::int64_t elements = 0;
@@ -160,7 +161,7 @@ enum class RowKind : std::uint8_t {
     cross_entropy,  ///< log-softmax and the mean loss of int64 targets, one per row
     scan            ///< running sums
 };
-/// What a reduction leaves: one result per row, one per column, or one.
+/// What a reduction produces: one result per row, one per column, or one in all.
 enum class Axis : std::uint8_t { rows, columns, all };
 struct RowWise {
     RowKind kind = RowKind::softmax;
@@ -177,14 +178,15 @@ struct RowWise {
            kind == RowKind::argmax;
 }
 
-/// Results of a reduction along its axis; of any other operation along rows, one per row.
+/// Number of results: of a reduction along its axis; of any other operation along rows, one per
+/// row.
 [[nodiscard]] constexpr std::int64_t results_of(const RowWise& op) {
     if (op.axis == Axis::all) return 1;
     return op.axis == Axis::rows ? op.rows : op.cols;
 }
 
 /// out[batch, cols, rows, inner] = in[batch, rows, cols, inner]: matrices of pieces of `inner`
-/// elements that stay together, as heads of attention are exchanged with tokens.
+/// elements that stay together, as when heads of attention are exchanged with tokens.
 struct Transpose {
     std::int64_t rows = 0;
     std::int64_t cols = 0;
@@ -200,9 +202,9 @@ struct Copy {
     std::int64_t stride = 1;  ///< elements
 };
 
-/// `inputs` matrices [rows, cols] joined: side by side (`Axis::columns`, the rows of the result are
-/// made of pieces) or one below the other (`Axis::rows`). Matrices that are views, as heads of
-/// attention are of a projection, lie in memory in runs of `inner` elements.
+/// `inputs` matrices [rows, cols] joined side by side (`Axis::columns`, where pieces make up each
+/// row of the result) or one below the other (`Axis::rows`). Matrices that are views, such as the
+/// heads of an attention projection, lie in memory in runs of `inner` elements.
 struct Cat {
     std::int64_t inputs = 2;
     std::int64_t rows = 0;
@@ -214,8 +216,8 @@ struct Cat {
     [[nodiscard]] constexpr bool views() const { return inner > 0; }
 };
 
-/// One step of AdamW over all parameters: reads parameters, gradients and both moments, writes
-/// parameters and moments, all of one type.
+/// One step of AdamW over all parameters. It reads parameters, gradients and both moments and
+/// writes parameters and moments, all of one type.
 struct AdamW {
     std::int64_t elements = 0;  ///< of all tensors
     DataType type = DataType::fp32;
@@ -231,12 +233,12 @@ struct Gather {
 };
 
 /// One kind of access or branch that the hardware serialises; everything else is at its best.
-///   strided        reads `elements` words, each `degree` words after the last
+///   strided        reads `elements` words, each `degree` words after the previous one
 ///   misaligned     reads `elements` words from word `degree` of an aligned array
 ///   divergent      one result per thread after `divergent_steps` (bundled/access.h) FMA; adjacent
 ///                  threads take one of `degree` code paths in turn
 ///   bank_conflict  reads `elements` words of shared memory, `degree` threads of a warp on one bank
-///   chase          one thread follows pointers through `elements` words, each on a line of its own
+///   chase          one thread follows pointers through `elements` words, each on its own line
 ///   reread         all multiprocessors read the same `elements` words over and over
 enum class AccessPattern : std::uint8_t {
     strided,
@@ -250,7 +252,8 @@ inline constexpr std::size_t access_pattern_count = 6;
 struct Access {
     AccessPattern pattern = AccessPattern::strided;
     std::int64_t elements = 0;
-    std::int64_t degree = 1;  ///< stride, offset, paths or ways, by pattern; 1 where it has none
+    std::int64_t degree = 1;  ///< stride, offset, paths or ways, depending on the pattern; 1 if it
+                              ///< has none
     DataType type = DataType::fp32;
 };
 
@@ -270,7 +273,7 @@ struct Collective {
     CollectiveKind kind = CollectiveKind::all_reduce;
     std::int64_t gpus = 2;
     std::int64_t bytes = 0;
-    DataType type = DataType::bf16;  ///< of the elements: switches add floating types only
+    DataType type = DataType::bf16;  ///< of the elements: switches add only floating types
 };
 
 using Operation = std::variant<Matmul, Attention, Mla, Moe, Elementwise, RowWise, Transpose, Copy,
@@ -280,13 +283,13 @@ using Operation = std::variant<Matmul, Attention, Mla, Moe, Elementwise, RowWise
 [[nodiscard]] std::string_view name_of(const Operation& operation);
 [[nodiscard]] DataType type_of(const Operation& operation);
 [[nodiscard]] std::string_view name_of(AccessPattern pattern);
-/// The field that `degree` is given by: "stride", "offset", "paths" or "ways"; empty where the
-/// pattern has none.
+/// The field that states `degree`: "stride", "offset", "paths" or "ways"; empty if the pattern has
+/// none.
 [[nodiscard]] std::string_view degree_name(AccessPattern pattern);
 /// The degree of the best case: stride 1, offset 0, one path, one way.
 [[nodiscard]] std::int64_t best_degree(AccessPattern pattern);
 
-/// Throws InputError naming the field when a shape is not positive, does not fit together
+/// Throws an InputError that names the field if a shape is not positive, does not fit together
 /// (kv_heads must divide heads), or is so large that its FLOP, bytes or index space exceed 2^62.
 void validate(const Operation& operation);
 

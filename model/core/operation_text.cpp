@@ -21,14 +21,14 @@ class Words {
 
     [[nodiscard]] bool empty() const { return rest_.empty(); }
 
-    /// Up to a space or '='.
+    /// Reads up to a space or '='.
     std::string_view name() {
         const std::string_view word = rest_.substr(0, rest_.find_first_of(" \t="));
         rest_.remove_prefix(word.size());
         return word;
     }
 
-    /// What follows '=', perhaps quoted; empty when no '=' follows.
+    /// Reads what follows '=', perhaps quoted; empty if no '=' follows.
     std::optional<std::string_view> value(std::string_view field) {
         skip_spaces();
         if (rest_.empty() || rest_.front() != '=') return std::nullopt;
@@ -67,8 +67,8 @@ class Words {
         did_you_mean(key, names));
 }
 
-/// Reads the words of an operation; `step` takes its count and name where a sequence is meant, and
-/// is null where those are not known.
+/// Reads the words of an operation. `step` receives count and name when a sequence is meant; it is
+/// null when those are not allowed.
 OperationText parse_words(std::string_view text, const Parameters& defaults, StepText* step) {
     Words words(text);
     OperationText operation{.kind = parse_operation_kind(words.name()), .parameters = defaults};
@@ -115,7 +115,7 @@ std::int64_t parse_repetitions(std::string_view text) {
     constexpr std::int64_t most = 1'000'000'000;
     const std::int64_t count = parse_count(text, "count");
     if (count < 1 || count > most) {
-        throw InputError("count: '" + std::string(text) + "' is not from 1 to 1000000000");
+        throw InputError("count: '" + std::string(text) + "' is not a number from 1 to 1000000000");
     }
     return count;
 }

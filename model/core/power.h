@@ -1,10 +1,10 @@
-// Powers whose exponent is often a whole number, as those of overlap and of the L2 are.
+// Powers whose exponent is often a whole number, such as those of overlap and of the L2.
 //
 //   power(share, 10.0)    // four products
 //   power(share, 6.552)   // std::pow
 //
-// Method: squares and products where the exponent is whole, which takes a fifth of the time of `pow`
-// and is within 1e-14 of it. Limits: whole exponents from 0 to 64; `pow` takes the others.
+// Method: squares and products for a whole exponent, which takes a fifth of the time of `pow` and
+// agrees with it within 1e-14. Limits: whole exponents from 0 to 64; other exponents use `pow`.
 #pragma once
 
 #include <cmath>

@@ -1,9 +1,9 @@
-// What the model says about one operation on one GPU: a plain value that explains itself.
+// What the model says about one operation on one GPU, as a plain value.
 //
 // A `Prediction` holds the time with its band, every candidate term with its amount and rate, the
-// work and traffic, tiles, the bound, and notes. It allocates nothing, so that a
-// million of them cost seconds; `explain.h` turns it into sentences, and table, JSON, CSV, Markdown
-// and charts are views of the same value.
+// work and traffic, the tiles, the bound, and notes. It allocates nothing, so a million predictions
+// take seconds. `explain.h` turns it into sentences; table, JSON, CSV, Markdown and charts are
+// views of the same value.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,12 @@
 
 namespace ridge::model {
 
-/// What an operation does, whatever the GPU: counts per pipe and bytes per level.
+/// What an operation does on any GPU: counts per pipe and bytes per level.
 struct Work {
     Flop tensor;             ///< on tensor cores
     Flop fma;                ///< on the vector pipes, as their instructions count
-    Flop vector;             ///< of that, as the field counts it: one per operator and function
+    Flop vector;             ///< part of that, as the field counts it: one per operator and
+                             ///< function
     double special = 0.0;    ///< special-function results (exp2, reciprocal, ...)
     Bytes compulsory_read;   ///< each input once
     Bytes compulsory_write;  ///< each output once
@@ -33,8 +34,8 @@ struct Work {
     Bytes shared;  ///< between shared memory and the pipes, 0 where not modelled
     std::int32_t kernels = 1;
 
-    /// Algorithmic FLOP, as the field counts them: the matrix products where there are any, else one
-    /// for each operator and function applied. What the pipes execute is `fma` and `special`. (R1)
+    /// Algorithmic FLOP as the field counts them: the matrix products if there are any, else one
+    /// for each operator and function applied. `fma` and `special` are what the pipes execute. (R2)
     [[nodiscard]] Flop flop() const {
         if (tensor > Flop{}) return tensor;
         return vector > Flop{} ? vector : fma;
@@ -45,7 +46,7 @@ struct Work {
     Work& operator+=(const Work& other);
 };
 
-/// The work of `count` such operations.
+/// The work of `count` operations of this work.
 [[nodiscard]] Work repeated(Work work, std::int64_t count);
 
 enum class Resource : std::uint8_t {
@@ -59,23 +60,23 @@ enum class Resource : std::uint8_t {
     latency,
     launch,
     store,        ///< epilogue of a tiled kernel, from the SMs to L2
-    quantise,     ///< conversion of the operands by a kernel of its own
+    quantise,     ///< conversion of the operands by a separate kernel
     issue,        ///< issue slots of the vector pipes, all instructions
     load_store,   ///< loads and stores through L1 and shared memory
     parallelism,  ///< too few thread blocks: most multiprocessors idle or wait for the last ones
 };
 
-/// What the roofline says: the side of the ridge point on which the algorithmic intensity lies.
+/// What the roofline says: on which side of the ridge point the algorithmic intensity lies.
 enum class Bound : std::uint8_t { memory, compute };
 
-/// One candidate of the time, in base units of the resource (FLOP, op or byte). Latency and launch
-/// terms have no amount and carry only a time.
+/// One candidate for the time, in base units of the resource (FLOP, op or byte). Latency and launch
+/// terms have no amount, only a time.
 struct Term {
     Resource resource = Resource::dram;
     Time time;
     double amount = 0.0;
 
-    /// Zero without an amount.
+    /// Zero if there is no amount.
     [[nodiscard]] double rate() const { return amount > 0.0 ? amount / time.base() : 0.0; }
 };
 
@@ -90,26 +91,27 @@ struct Tiling {
     double wave_efficiency = 1.0;  ///< tiles / (waves x slots)
 };
 
-/// What the band rests on.
+/// What the band is based on.
 enum class Confidence : std::uint8_t { roofline, family, calibrated };
 
 struct Prediction {
     Implementation implementation = Implementation::automatic;
     Work work;
-    Flop executed_tensor;  ///< on tensor cores in whole blocks: masked scores and padding included
-    Flop executed_fma;     ///< the same on the vector pipe, where a product runs there
+    Flop executed_tensor;  ///< on tensor cores in whole blocks, including masked scores and padding
+    Flop executed_fma;     ///< the same on the vector pipe, if a product runs there
     Time time;
     Time low;  ///< 80 % band
     Time high;
     double correction =
-        1.0;           ///< by the residuals of measured shapes; the terms are without it (K3)
+        1.0;           ///< factor from the residuals of measured shapes; the terms do not include
+                       ///< it (K3)
     Time lower_bound;  ///< the roofline at datasheet rates: no run is faster (R7)
-    Bound bound = Bound::memory;        ///< by the roofline (R4)
+    Bound bound = Bound::memory;        ///< by the roofline (R3)
     Resource limiter = Resource::dram;  ///< what really limits: the largest term (R8)
     FlopRate peak;                      ///< of the pipe that does the work
     Bandwidth bandwidth;                ///< DRAM roof
-    Intensity algorithmic;              ///< FLOP per compulsory byte (R1)
-    Intensity intensity;                ///< FLOP per DRAM byte that the implementation moves (R1)
+    Intensity algorithmic;              ///< FLOP per compulsory byte (R2)
+    Intensity intensity;                ///< FLOP per DRAM byte that the implementation moves (R2)
     Intensity l2_intensity;             ///< FLOP per byte between L2 and SMs; 0 where not modelled
     Intensity ridge;                    ///< peak / bandwidth
     FlopRate attainable;                ///< min(peak, algorithmic intensity x bandwidth)
@@ -125,7 +127,7 @@ struct Prediction {
     }
 };
 
-/// The remark of that kind; nullptr where there is none.
+/// The remark of that kind; nullptr if there is none.
 template <class Remark>
 [[nodiscard]] const Remark* noted(const Prediction& prediction) {
     for (const Note& each : prediction.notes) {
@@ -134,10 +136,10 @@ template <class Remark>
     return nullptr;
 }
 
-/// Adds a term of the time, where it takes any.
+/// Adds a term of the time, if it takes any time.
 void add_term(Prediction& prediction, Resource resource, Time time, double amount = 0.0);
 
-/// A fair question without an answer: "fp8 has no tensor-core rate on sm_80".
+/// A valid question that has no answer: "fp8 has no tensor-core rate on sm_80".
 struct NotModelled {
     std::string reason;
 };

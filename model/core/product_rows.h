@@ -1,10 +1,10 @@
-// What decides of a product by its rows alone which kind of kernel cuBLAS takes: how many there are, and
-// whether they are whole vectors. Time, corrections and bands tell their classes apart by the same two.
+// What in a product's rows decides which kind of kernel cuBLAS takes: their number, and whether
+// they are whole vectors. Time, corrections and bands use the same two to tell classes apart.
 //
 //   const bool odd = !has_whole_vectors(op);   // n = 50257
 //
 // Method: observed in the kernels' recorded names (equation M26 of docs/model.md).
-// Limits: of 16-bit types; a row of another type is aligned elsewhere.
+// Limits: 16-bit types only; the alignment of rows of other types is decided elsewhere.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@
 
 namespace ridge::model {
 
-/// Up to so many rows kernels of their own run in fp32, and in 16 bits where rows are no whole vectors.
+/// Up to this many rows, separate kernels run in fp32, and in 16 bits if rows are not whole
+/// vectors.
 inline constexpr std::int64_t most_few_rows = 16;
 
 /// Whether rows of n and of k elements of 16 bits are multiples of 16 bytes.

@@ -1,7 +1,7 @@
 // A vector with a fixed capacity and no allocation, so that a prediction is a plain value.
 //
-// What lies beyond its size is neither initialised nor copied: most predictions fill a third of
-// theirs.
+// Elements beyond the size are neither initialised nor copied: most predictions use a third of the
+// capacity.
 #pragma once
 
 #include <array>
@@ -42,9 +42,9 @@ class StaticVector {
     [[nodiscard]] T* end() { return begin() + size_; }
 
   private:
-    /// Room for the values, which are made when they are added.
+    /// Storage for the values, which are constructed when they are added.
     union Room {
-        Room() {}  // NOLINT(modernize-use-equals-default): nothing is to be initialised
+        Room() {}  // NOLINT(modernize-use-equals-default): nothing needs initialising
         std::array<T, capacity> values;
     };
 

@@ -17,7 +17,7 @@ void refuse_word(std::string_view field, std::string_view text,
     const std::vector<std::string> known(words.begin(), words.end());
     const std::string near = did_you_mean(text, known);
     throw InputError(std::string(field) + ": unknown word '" + std::string(text) + "'", {},
-                     text.find(',') != text.npos ? "one word, not several"
+                     text.find(',') != text.npos ? "give one word, not several"
                      : near.empty()              ? list
                                                  : near);
 }

@@ -1,4 +1,4 @@
-// The refusal of a word that is none of a field's.
+// The error for a word that a field does not know.
 //
 //   if (!known) refuse_word("launch", "gaph", words);   // throws; the hint: did you mean 'graph'?
 #pragma once
@@ -8,7 +8,8 @@
 
 namespace ridge::model {
 
-/// Throws `InputError` that names the field, with the nearest of `words` or all of them.
+/// Throws an `InputError` that names the field and suggests the nearest of `words`, or lists all of
+/// them.
 [[noreturn]] void refuse_word(std::string_view field, std::string_view text,
                               std::span<const std::string_view> words);
 

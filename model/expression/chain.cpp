@@ -11,7 +11,7 @@ namespace {
 
 using Buffers = std::set<std::size_t>;
 
-/// Tensors that one kernel touches, by the node that made them.
+/// Tensors that one kernel touches, identified by the nodes that made them.
 struct Touched {
     std::vector<std::size_t> reads;
     std::size_t written = 0;
@@ -44,8 +44,8 @@ void merge(Buffers& buffers, const Touched& touched) {
     buffers.insert(touched.written);
 }
 
-/// Distance of each read of step `at`: back through the chain, and from its start to the end of the
-/// previous run.
+/// Sets the distance of each read of step `at`: back through the chain, and from its start to the
+/// end of the previous run.
 void set_distances(KernelStep& step, const std::vector<Touched>& chain, std::size_t at) {
     for (const std::size_t buffer : chain[at].reads) {
         Buffers between;
@@ -67,14 +67,14 @@ void set_distances(KernelStep& step, const std::vector<Touched>& chain, std::siz
     }
 }
 
-/// The bundled code of some functions is shorter than the compiler's at default accuracy; log,
-/// tanh, roots and sines are the compiler's, at what they cost on an H200.
+/// The bundled code of some functions is shorter than the compiler's at default accuracy. log,
+/// tanh, roots and sines are the compiler's, at their cost on an H200.
 FunctionCost bundled_cost(const Expression& expression, std::size_t node) {
     const FunctionInfo& info = info_of(expression.nodes()[node].function);
     return info.bundled ? *info.bundled : cost_of(expression, node);
 }
 
-/// In double precision polynomials take the place of the special-function unit.
+/// In double precision, polynomials replace the special-function unit.
 FunctionCost double_cost(const Expression& expression, std::size_t node) {
     const FunctionCost written_out = cost_of(expression, node);
     const FunctionInfo& info = info_of(expression.nodes()[node].function);
@@ -108,7 +108,7 @@ KernelChain kernel_chain(const Expression& expression) {
         if (step.vector_result) continue;
         add(result.cost, step.cost);
         add(result.double_cost, step.double_cost);
-        // A bare input is copied into a result of its own.
+        // A bare input is copied into a separate result.
         touched.push_back(only ? Touched{.reads = {i}, .written = nodes.size()}
                                : touched_by(nodes, i));
         merge(tensors, touched.back());

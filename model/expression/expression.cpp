@@ -1,8 +1,8 @@
 // Counts of elementwise expressions: passes over memory and arithmetic, unfused and fused, forward
-// and backward. The parser stands in parser.cpp, the canonical text in text.cpp.
+// and backward. The parser is in parser.cpp, the canonical text in text.cpp.
 //
-// Every count walks the nodes once in evaluation order. Work on scalars is done by the host and
-// work on broadcast vectors is negligible beside the tensors, so neither counts as FLOP; kernels on
+// Every count walks the nodes once in evaluation order. Work on scalars is done by the host, and
+// work on broadcast vectors is negligible beside the tensors, so neither counts as FLOP. Kernels on
 // vectors and their (small) accesses are counted apart from full-size passes.
 #include "model/expression/expression.h"
 
@@ -61,7 +61,7 @@ void add_arithmetic(ExpressionCounts& counts, const FunctionCost& cost) {
     counts.operations += cost.operations;
 }
 
-/// Whether an argument of `node` is a mask: an input that `masked_fill` asks.
+/// Whether an argument of `node` is a mask: an input that `masked_fill` tests.
 bool is_mask(const std::vector<Node>& nodes, const Node& node, std::size_t argument) {
     return node.function == Function::masked_fill && node.first != node.second &&
            static_cast<std::size_t>(node.second) == argument &&
@@ -125,8 +125,8 @@ bool is_at(std::int32_t place, std::size_t argument) {
     return place >= 0 && static_cast<std::size_t>(place) == argument;
 }
 
-/// Whether the function has a derivative by this argument: a comparison has none by either, `where`
-/// none by its condition, masked_fill none by its mask.
+/// Whether the function has a derivative with respect to this argument. A comparison has none,
+/// `where` has none for its condition, and masked_fill none for its mask.
 bool differentiates(const Node& node, std::size_t argument) {
     if (compares(node.function)) return false;
     if (node.function == Function::masked_fill) return is_at(node.first, argument);
@@ -147,8 +147,8 @@ std::vector<bool> gradients_of(const std::vector<Node>& nodes) {
     return has;
 }
 
-/// Whether the gradient of `node` towards `argument` needs the value of its argument `value`: of a
-/// product the other factor, of a quotient towards the dividend the divisor alone, of a choice the
+/// Whether the gradient of `node` towards `argument` needs the value of its argument `value`: for a
+/// product the other factor, for the dividend of a quotient only the divisor, for a choice the
 /// condition.
 bool gradient_needs(const Node& node, std::size_t argument, std::size_t value) {
     switch (info_of(node.function).saved) {
@@ -187,7 +187,7 @@ FunctionCost gradient_cost(const std::vector<Node>& nodes, const Node& node, std
     if (node.function == Function::add && node.first == node.second) return {1.0, 0.0, 1.0};
     if (node.function == Function::subtract && !passes_through(node, argument))
         return {1.0, 0.0, 1.0};
-    // Dividing by a scalar multiplies by its reciprocal, in the gradient too.
+    // Dividing by a scalar multiplies by its reciprocal, also in the gradient.
     if (node.function == Function::divide &&
         nodes[static_cast<std::size_t>(node.second)].shape == InputShape::scalar) {
         return cost_of(Function::multiply);
@@ -253,8 +253,9 @@ std::vector<bool> keeps_upstream_gradient(const std::vector<Node>& nodes) {
     return keeps;
 }
 
-/// Values that the backward kernel needs beside the upstream gradient, and all they are made of.
-/// The derivative of a linear expression is a constant: it needs none. (eq. E3)
+/// Values that the backward kernel needs beside the upstream gradient, and the nodes from which
+/// they are computed. The derivative of a linear expression is a constant, so it needs none. (eq.
+/// E6)
 std::vector<bool> values_needed(const std::vector<Node>& nodes) {
     std::vector<bool> needed(nodes.size(), false);
     const std::vector<bool> has = gradients_of(nodes);

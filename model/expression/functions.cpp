@@ -15,8 +15,8 @@ constexpr Cost one{1, 0, 1};
 constexpr Cost none{};
 
 // A row: FP32 instructions at default accuracy and the operations of the definition {FLOP, special
-// results, operations}; the same of one gradient; what that reads; {FLOP, special results} of the
-// bundled code, then in double precision. (table E3)
+// results, operations}; the same for one gradient; what the gradient reads; {FLOP, special results}
+// of the bundled code, then in double precision. (table E3)
 constexpr std::array table{
     FunctionInfo{F::input, "input", "", 0, none, none},
     FunctionInfo{F::constant, "constant", "", 0, none, none},
@@ -152,8 +152,8 @@ constexpr std::array table{
                  {},
                  Cost{10, 1}},
     FunctionInfo{F::square, "square", "x * x", 1, one, {2, 0, 2}, Saved::arguments},
-    FunctionInfo{F::masked_fill, "masked_fill", "x where the mask y is 0, else nothing", 2, one,
-                 one},
+    FunctionInfo{F::masked_fill, "masked_fill", "x where the mask y is 0, else the fill value", 2,
+                 one, one},
     FunctionInfo{F::dropout, "dropout", "x or 0 at random, and the mask", 1, {28, 0, 2}, one},
     FunctionInfo{F::softplus,
                  "softplus",

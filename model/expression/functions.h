@@ -1,4 +1,4 @@
-// The one table of elementwise functions: names, meaning and what each costs.
+// The one table of elementwise functions: their names, meanings and costs.
 //
 //   info_of(Function::gelu_tanh).work.operations == 9;   // as the field counts it
 //   info_of(Function::gelu_tanh).work.flop == 23;        // as the compiler emits it for sm_90
@@ -21,9 +21,9 @@ namespace ridge::model {
 enum class Saved : std::uint8_t {
     nothing,
     arguments,
-    others,  ///< the other argument: of a product
+    others,  ///< the other argument, for a product
     result,
-    no_gradient  ///< of a comparison, whose result jumps
+    no_gradient  ///< for a comparison, whose result jumps
 };
 
 struct FunctionInfo {
@@ -34,24 +34,24 @@ struct FunctionInfo {
     FunctionCost work;       ///< FP32, as the compiler emits it at default accuracy
     FunctionCost gradient;
     Saved saved = Saved::nothing;
-    std::optional<FunctionCost> bundled{};  ///< of the bundled code, where it is another
-    std::optional<FunctionCost> fp64{};     ///< in double precision, where it is another
+    std::optional<FunctionCost> bundled{};  ///< of the bundled code, if it differs
+    std::optional<FunctionCost> fp64{};     ///< in double precision, if it differs
 };
 
 [[nodiscard]] std::span<const FunctionInfo> function_table();
 [[nodiscard]] const FunctionInfo& info_of(Function function);
 
-/// A name that may be called in an expression: those of the table and their aliases.
+/// A name that may be called in an expression: one of the table or an alias.
 struct CallableName {
     std::string_view name;
     const FunctionInfo* info;
 };
 [[nodiscard]] std::span<const CallableName> callable_names();
-/// Empty when there is no such function.
+/// Empty if there is no such function.
 [[nodiscard]] std::optional<CallableName> find_function(std::string_view name);
 
-/// The value of a function of x, y and z; functions of fewer arguments ignore the last ones. An input
-/// or a constant is x.
+/// The value of a function of x, y and z; functions with fewer arguments ignore the last ones. For
+/// an input or a constant, it is x.
 [[nodiscard]] double value_of(Function function, double x, double y, double z);
 
 /// Whether a node has no arguments: an input or a constant.
@@ -59,7 +59,7 @@ struct CallableName {
     return node.function == Function::input || node.function == Function::constant;
 }
 
-/// Whether the result is 0 or 1, by comparing.
+/// Whether the function is a comparison, whose result is 0 or 1.
 [[nodiscard]] bool compares(Function function);
 
 }  // namespace ridge::model

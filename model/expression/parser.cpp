@@ -1,8 +1,8 @@
 // Parses elementwise expressions by recursive descent into a merged, constant-folded graph.
 //
 // Each grammar rule is one member function of `Parser`; `Builder` owns the nodes. A node that
-// equals an earlier one (up to the order of commuting arguments) is that earlier one, so common
-// subexpressions cost once. Nesting is limited, so hostile input cannot exhaust the stack.
+// equals an earlier one (up to the order of commuting arguments) is replaced by that one, so common
+// subexpressions count once. Nesting is limited, so hostile input cannot exhaust the stack.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -35,7 +35,7 @@ bool commutes(Function function) {
            function == Function::equal || function == Function::not_equal;
 }
 
-/// Owns the nodes while they grow: folds constants and merges equal nodes.
+/// Owns the nodes while the graph grows; folds constants and merges equal nodes.
 class Builder {
   public:
     std::int32_t constant(double value, std::size_t position) {
@@ -192,7 +192,7 @@ class Parser {
     }
 
   private:
-    /// Counts one level of nesting while it lives.
+    /// Counts one level of nesting during its lifetime.
     class Level {
       public:
         explicit Level(Parser& parser) : parser_(parser) {
@@ -211,7 +211,7 @@ class Parser {
         Parser& parser_;
     };
 
-    /// x > y is y < x, so that both are one node.
+    /// Parses x > y as y < x, so that both are one node.
     std::int32_t comparison() {
         const std::int32_t left = sum();
         const std::size_t at = next();

@@ -1,4 +1,4 @@
-// The canonical text of an expression: as few parentheses as its operators need.
+// The canonical text of an expression, with as few parentheses as its operators need.
 #include <array>
 #include <charconv>
 #include <cmath>

@@ -1,4 +1,4 @@
-// One call of an attention implementation, as far as its memory is concerned.
+// One call of an attention implementation, described as far as its memory is concerned.
 //
 //   const AttentionCall call{.attention = op, .software = AttentionSoftware::torch_flash,
 //                            .layout = TensorLayout::sequence_first};
@@ -11,7 +11,7 @@
 
 namespace ridge::model {
 
-/// Attention by the book, the kernels of the FlashAttention papers, or a backend of PyTorch's
+/// Standard attention, the kernels of the FlashAttention papers, or a backend of PyTorch's
 /// scaled_dot_product_attention.
 enum class AttentionSoftware : std::uint8_t {
     standard,
@@ -31,7 +31,8 @@ enum class TensorLayout : std::uint8_t { heads_first, sequence_first };
 /// An additive mask has the type of q, a boolean one a byte per element.
 enum class MaskKind : std::uint8_t { none, additive, boolean };
 
-/// What a mask spans: [seq_q, seq_kv], [batch, 1, seq_q, seq_kv] or [batch, heads, seq_q, seq_kv].
+/// The extents of a mask: [seq_q, seq_kv], [batch, 1, seq_q, seq_kv] or [batch, heads, seq_q,
+/// seq_kv].
 enum class MaskShape : std::uint8_t { matrix, batch, full };
 
 struct AttentionCall {
@@ -41,7 +42,7 @@ struct AttentionCall {
     double dropout = 0.0;
     MaskKind mask = MaskKind::none;
     MaskShape mask_shape = MaskShape::matrix;
-    std::int64_t multiprocessors = 132;  ///< of the GPU; decides how keys are split
+    std::int64_t multiprocessors = 132;  ///< of the GPU; determines how keys are split
 };
 
 [[nodiscard]] constexpr bool is_torch(AttentionSoftware software) {
@@ -53,13 +54,13 @@ struct AttentionCall {
 [[nodiscard]] std::string_view name_of(MaskKind mask);
 [[nodiscard]] std::string_view name_of(MaskShape shape);
 
-/// "standard", "flash1", ..., "torch-math"; InputError names impl and the known words.
+/// Parses "standard", "flash1", ..., "torch-math". An InputError names impl and the known words.
 [[nodiscard]] AttentionSoftware parse_attention_software(std::string_view text);
-/// "bhnd" or "bnhd".
+/// Parses "bhnd" or "bnhd".
 [[nodiscard]] TensorLayout parse_tensor_layout(std::string_view text);
-/// "none", "additive" or "boolean".
+/// Parses "none", "additive" or "boolean".
 [[nodiscard]] MaskKind parse_mask_kind(std::string_view text);
-/// "matrix", "batch" or "full".
+/// Parses "matrix", "batch" or "full".
 [[nodiscard]] MaskShape parse_mask_shape(std::string_view text);
 
 }  // namespace ridge::model

@@ -1,5 +1,5 @@
-// PyTorch's cuDNN backend (eq. V28 and V29 of docs/vram.md). Workspaces are cuDNN's to choose;
-// these are read off traces of cuDNN 9.19 on an H200 and an H100.
+// PyTorch's cuDNN backend (eq. V28 and V29 of docs/vram.md). cuDNN chooses its workspaces; these
+// were read off traces of cuDNN 9.19 on an H200 and an H100.
 #include <algorithm>
 #include <bit>
 #include <optional>
@@ -20,8 +20,9 @@ std::int64_t aligned(std::int64_t bytes) {
     return ceil_divide(bytes, alignment) * alignment;
 }
 
-/// Into how many parts the keys of one query are cut: a power of two from 4 to 64, as many as fill
-/// the multiprocessors twice and leave 128 keys to a part; 1: they are not cut.
+/// Number of parts into which the keys of one query are cut: a power of two from 4 to 64, the
+/// largest for which the parts fill the multiprocessors at most twice and hold at least 128 keys; 1
+/// means they are not cut.
 std::int64_t decode_splits(const AttentionCall& call) {
     const Attention& op = call.attention;
     if (op.seq_q != 1 || op.causal) return 1;
@@ -32,7 +33,7 @@ std::int64_t decode_splits(const AttentionCall& call) {
     return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(most)));
 }
 
-/// eq. V28.
+/// Workspace of the forward pass. (eq. V28)
 std::int64_t forward_workspace(const AttentionCall& call, const AttentionBytes& bytes) {
     if (call.attention.seq_q > 1) return header;
     const std::int64_t splits = decode_splits(call);
@@ -40,7 +41,8 @@ std::int64_t forward_workspace(const AttentionCall& call, const AttentionBytes& 
     return aligned(4 * splits * bytes.query) + 2 * aligned(4 * splits * bytes.rows) + alignment;
 }
 
-/// eq. V29: dq in fp32, row sums; dk and dv of every head where heads are grouped.
+/// Workspace of the backward pass: dq in fp32 and row sums, and dk and dv of every head if heads
+/// are grouped. (eq. V29)
 std::int64_t backward_workspace(const AttentionCall& call, const AttentionBytes& bytes) {
     std::int64_t workspace = 4 * bytes.query + bytes.statistics() + header;
     if (is_grouped(call.attention)) workspace += 2 * aligned(2 * bytes.expanded);

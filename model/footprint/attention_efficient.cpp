@@ -13,13 +13,13 @@ namespace {
 
 using bundled::rounded_up;
 
-constexpr std::int64_t mask_alignment = 8;  // elements of a mask's row
+constexpr std::int64_t mask_alignment = 8;  // elements to which rows of a mask are padded
 
-/// The block of queries and keys of the backward kernel that takes a head dimension.
+/// The block of queries and keys of the backward kernel for a head dimension.
 struct BackwardBlocks {
     std::int64_t queries;
     std::int64_t keys;
-    bool accumulates_keys;  ///< dk and dv leave the registers: fp32 copies in the workspace
+    bool accumulates_keys;  ///< dk and dv do not stay in registers: fp32 copies in the workspace
 };
 
 BackwardBlocks backward_blocks(std::int64_t element, std::int64_t head_dim) {
@@ -29,7 +29,8 @@ BackwardBlocks backward_blocks(std::int64_t element, std::int64_t head_dim) {
     return {.queries = 128, .keys = 64, .accumulates_keys = true};
 }
 
-/// eq. V27: dq tiles with a lock of 16 bytes each, and dk, dv of every split.
+/// Workspace of the backward pass: dq tiles with a lock of 16 bytes each, and dk and dv of every
+/// split. (eq. V27)
 std::int64_t backward_workspace(const Attention& op, std::int64_t element) {
     const BackwardBlocks block = backward_blocks(element, op.head_dim);
     const std::int64_t heads = op.batch * op.heads;
@@ -51,7 +52,7 @@ struct EfficientForward {
     MemoryPlan::Id out = 0;
 };
 
-/// A boolean mask becomes one of q's type; rows that are no multiple of 8 are padded.
+/// A boolean mask becomes one of q's type; rows that are not multiples of 8 are padded.
 std::optional<MemoryPlan::Id> plan_mask(MemoryPlan& plan, const AttentionCall& call,
                                         const AttentionBytes& bytes) {
     if (call.mask == MaskKind::none) return {};

@@ -13,8 +13,8 @@ namespace {
 
 using bundled::rounded_up;
 
-/// Into how many parts the keys are cut: the fewest that keep 85 % of the best filling of the
-/// multiprocessors' block slots (num_splits_heuristic of flash_api.cpp).
+/// Number of parts into which the keys are cut: the smallest that reaches 85 % of the best fill of
+/// the multiprocessors' block slots (num_splits_heuristic of flash_api.cpp).
 std::int64_t key_splits(std::int64_t blocks, std::int64_t slots, std::int64_t key_blocks) {
     if (static_cast<float>(blocks) >= 0.8F * static_cast<float>(slots)) return 1;
     const std::int64_t most = std::min({std::int64_t{128}, slots, key_blocks});
@@ -52,7 +52,7 @@ struct FlashSizes {
         expanded = 2 * heads * op.seq_kv * dim;
         padded_rows = heads * rounded_up(op.seq_q, 128);
         splits = splits_of(call, dim);
-        // The layout of q is kept unless padding copies it; the kernel wants heads innermost.
+        // The layout of q is kept unless padding copies it; the kernel expects heads innermost.
         copies =
             (padded || call.layout == TensorLayout::heads_first) && op.heads > 1 && op.seq_q > 1;
     }
@@ -61,7 +61,7 @@ struct FlashSizes {
     bool padded, copies;
 
   private:
-    /// One query of grouped heads runs as one head of as many queries.
+    /// One query of grouped heads runs as one head with as many queries.
     static std::int64_t splits_of(const AttentionCall& call, std::int64_t dim) {
         if (call.dropout > 0.0) return 1;
         const Attention& op = call.attention;
@@ -74,7 +74,7 @@ struct FlashSizes {
     }
 };
 
-/// What the forward pass leaves.
+/// The tensors that the forward pass leaves.
 struct FlashForward {
     std::vector<MemoryPlan::Id> padded;
     std::vector<MemoryPlan::Id> saved;
@@ -139,7 +139,7 @@ void plan_backward(MemoryPlan& plan, const AttentionCall& call, const FlashSizes
     if (sizes.padded) release_all(plan, {forward.padded[1], forward.padded[0], forward.padded[2]});
     release_all(plan, forward.saved);
     if (!sizes.padded) return;
-    // Autograd takes the padding off again, in reverse order of its making.
+    // Autograd removes the padding again, in reverse order.
     (void)plan.allocate("dv, cut", bytes.element * bytes.key);
     plan.release(dv);
     (void)plan.allocate("dk, cut", bytes.element * bytes.key);

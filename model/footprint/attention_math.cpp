@@ -1,7 +1,7 @@
 // PyTorch's math backend: operators of eager PyTorch in fp32 (eq. V30 to V32 of docs/vram.md).
 //
-// 16-bit inputs are cast to fp32. q and the transposed k are scaled before the product; k and v
-// are repeated for grouped heads; a product copies an operand whose batch and heads cannot be
+// 16-bit inputs are cast to fp32. q and the transposed k are scaled before the product, and k and v
+// are repeated for grouped heads. A product copies an operand whose batch and heads cannot be
 // merged into one dimension. Scores and probabilities are fp32.
 #include <optional>
 
@@ -48,7 +48,7 @@ class MathPlan {
         drop(out_);
     }
 
-    /// Leaves what autograd saves.
+    /// Leaves the tensors that autograd saves.
     void forward() {
         make_operands();
         multiply();
@@ -117,7 +117,7 @@ class MathPlan {
         drop(triangle);
     }
 
-    /// Whether a product has to copy an operand of `seq` rows: batch and heads do not merge.
+    /// Whether a product has to copy an operand of `seq` rows because batch and heads do not merge.
     [[nodiscard]] bool copied(std::int64_t seq) const {
         return is_transposed(call_.attention, call_.layout, seq) && call_.attention.batch > 1;
     }
@@ -160,7 +160,7 @@ class MathPlan {
         out_.swap(out);
     }
 
-    /// The casts of the inputs, the mask and the weights that the operator also returns.
+    /// Releases the casts of the inputs, the mask and the weights that the operator also returns.
     void release_inputs() {
         drop(causal_mask_);
         const bool saves_v = autograd_ == Autograd::on && !grouped_ && !v_copy_;

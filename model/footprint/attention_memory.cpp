@@ -1,4 +1,4 @@
-// Plans by implementation, and the figures of a plan that was run through the allocator.
+// Plans by implementation, and the figures of a plan after it ran through the allocator.
 #include "model/footprint/attention_memory.h"
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include "model/footprint/attention_plans.h"
 #include "model/footprint/attention_refusal.h"
 #include "model/footprint/attention_sizes.h"
+#include "model/machine/features.h"
 
 namespace ridge::model {
 namespace {
@@ -132,9 +133,10 @@ LibraryWorkspace library_workspace(const AttentionCall& call, bool training,
     const bool multiplies = call.software == AttentionSoftware::torch_math ||
                             call.software == AttentionSoftware::standard;
     if (!multiplies) return {};
-    // eq. V14: 32 MiB from sm_90 on, before it 2 x 4 MiB and 8 x 16 KiB.
-    return {.cublas_per_thread =
-                compute_capability >= 90 ? 4096 * 8 * 1024 : 4096 * 1024 * 2 + 16 * 1024 * 8,
+    // eq. V14: 32 MiB from sm_90 on, 2 x 4 MiB and 8 x 16 KiB on older GPUs.
+    constexpr std::int64_t large = 4096 * 8 * 1024;
+    constexpr std::int64_t small = 4096 * 1024 * 2 + 16 * 1024 * 8;
+    return {.cublas_per_thread = features_of(compute_capability).large_workspace ? large : small,
             .threads = training ? 2 : 1};
 }
 

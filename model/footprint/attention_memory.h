@@ -1,9 +1,9 @@
-// What attention allocates, from its inputs to its gradients, for each implementation.
+// The memory that attention allocates, from its inputs to its gradients, for each implementation.
 //
-// The answer is a plan of allocations with lifetimes (model/allocator) in phases: the inputs, a
-// forward pass without autograd, a training forward, the gradient of the output, the backward
-// pass. Before each of the three passes the cache is emptied, as scripts/torch-memory.py does.
-// The plans of PyTorch's backends follow its sources and were checked, allocation by allocation,
+// The result is a plan of allocations with lifetimes (model/allocator) in phases: the inputs, a
+// forward pass without autograd, a training forward pass, the gradient of the output, the backward
+// pass. The cache is emptied before each of the three passes, as in scripts/torch-memory.py. The
+// plans of PyTorch's backends follow its sources and were checked, allocation by allocation,
 // against traces of PyTorch 2.11 (eq. V20 to V32 of docs/vram.md).
 //
 //   const auto outcome = attention_memory({.attention = op,
@@ -11,7 +11,7 @@
 //   std::get<AttentionMemory>(outcome).forward_peak   // bytes, beside the inputs
 //
 // Limits: PyTorch 2.11 with cuDNN 9.19 on sm_90, one stream, autograd of q, k and v, grad_out in
-// the layout of the output, library workspaces already there. Other versions differ.
+// the layout of the output, library workspaces already allocated. Other versions differ.
 #pragma once
 
 #include <cstdint>
@@ -33,30 +33,30 @@ inline constexpr std::string_view backward = "backward";
 
 using AttentionPlan = std::variant<MemoryPlan, NotModelled>;
 
-/// The allocations of an implementation; NotModelled with PyTorch's reason where a backend refuses
-/// the call.
+/// The allocations of an implementation; NotModelled with PyTorch's reason if a backend refuses the
+/// call.
 [[nodiscard]] AttentionPlan attention_plan(const AttentionCall& call);
 
-/// Allocated bytes. All but inputs and reserved count above the level just before the call.
+/// Allocated bytes. All except inputs and reserved count from the level just before the call.
 struct AttentionMemory {
     std::int64_t inputs = 0;
     std::int64_t inference_peak = 0;
     std::int64_t forward_peak = 0;    ///< with autograd
-    std::int64_t forward_saved = 0;   ///< what then stays, the output included
+    std::int64_t forward_saved = 0;   ///< what then stays, including the output
     std::int64_t backward_peak = 0;   ///< above inputs, output, its gradient and what was saved
-    std::int64_t backward_after = 0;  ///< gradients less what backward released; may be negative
-    std::int64_t reserved_inference = 0;  ///< everything reserved, inputs included
+    std::int64_t backward_after = 0;  ///< gradients minus what backward released; may be negative
+    std::int64_t reserved_inference = 0;  ///< everything reserved, including inputs
     std::int64_t reserved_forward = 0;
     std::int64_t reserved_backward = 0;
-    std::int64_t total_training = 0;  ///< highest allocated level, inputs included
+    std::int64_t total_training = 0;  ///< highest allocated level, including inputs
 };
 
 [[nodiscard]] AttentionMemory attention_memory(const MemoryTimeline& timeline);
 [[nodiscard]] std::variant<AttentionMemory, NotModelled> attention_memory(
     const AttentionCall& call, AllocatorOptions options = {});
 
-/// Workspaces of the libraries that a process holds beside the call: cuBLAS's for each thread that
-/// multiplies (the forward and the backward thread), in bytes.
+/// Bytes of library workspaces that a process holds beside the call: cuBLAS has one for each thread
+/// that multiplies (the forward and the backward thread).
 struct LibraryWorkspace {
     std::int64_t cublas_per_thread = 0;
     std::int64_t threads = 0;

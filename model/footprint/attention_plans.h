@@ -1,7 +1,8 @@
-// The plans of each implementation, called by attention_plan(), which has made the phase `inputs`.
+// The plans of each implementation. attention_plan() calls them after it has made the phase
+// `inputs`.
 //
-// Each adds the phases inference, forward, grad_out and backward (`plan_phases`). The implementation
-// accepts the call (attention_refusal.h).
+// Each plan adds the phases inference, forward, grad_out and backward (`plan_phases`). The
+// implementation must accept the call (attention_refusal.h).
 #pragma once
 
 #include "model/allocator/memory_plan.h"
@@ -17,8 +18,9 @@ void plan_torch_efficient(MemoryPlan& plan, const AttentionCall& call);  // eq. 
 void plan_torch_cudnn(MemoryPlan& plan, const AttentionCall& call);      // eq. V28, V29
 void plan_torch_math(MemoryPlan& plan, const AttentionCall& call);       // eq. V30 to V32
 
-/// A call without autograd, then one with it and its backward pass: each with the cache emptied before
-/// it, and the gradient of the result made in between. `backward` is given what `forward` returned.
+/// Adds a call without autograd, then one with autograd and its backward pass. The cache is emptied
+/// before each, and the gradient of the result is made in between. `backward` receives what
+/// `forward` returned.
 template <class Inference, class Forward, class Backward>
 void plan_phases(MemoryPlan& plan, const AttentionBytes& bytes, const Inference& inference,
                  const Forward& forward, const Backward& backward) {

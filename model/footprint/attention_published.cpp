@@ -1,5 +1,6 @@
-// Attention by the book and the kernels of the FlashAttention papers (eq. V20 to V22 of
-// docs/vram.md). The sums are those of eq. V1 to V3; where within a pass a tensor lives is ours.
+// Standard attention and the kernels of the FlashAttention papers (eq. V20 to V22 of docs/vram.md).
+// The sums are those of eq. V1 to V3; the lifetimes of the tensors within a pass are assumptions of
+// ridge.
 #include <optional>
 #include <vector>
 
@@ -21,7 +22,8 @@ void release_all(MemoryPlan& plan, std::vector<Id>& ids) {
     ids.clear();
 }
 
-/// The passes of one implementation: each adds its tensors and gives back what it does not keep.
+/// The passes of one implementation. Each adds its tensors and gives back those that it does not
+/// keep.
 class PublishedPlan {
   public:
     PublishedPlan(MemoryPlan& plan, const AttentionCall& call)

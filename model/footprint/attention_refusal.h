@@ -8,7 +8,7 @@
 
 namespace ridge::model {
 
-/// The reason, or nothing where the implementation takes the call. The checks come in the order in
+/// The reason, or nothing if the implementation takes the call. The checks follow the order in
 /// which PyTorch makes them (aten/src/ATen/native/transformers/cuda/sdp_utils.cpp).
 [[nodiscard]] std::optional<std::string> attention_refusal(const AttentionCall& call);
 

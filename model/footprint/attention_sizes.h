@@ -1,4 +1,4 @@
-// Bytes of attention's tensors in the names of docs/vram.md, shared by the plans.
+// Bytes of attention's tensors, in the notation of docs/vram.md, shared by the plans.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ struct AttentionBytes {
     [[nodiscard]] std::int64_t statistics() const { return 4 * rows; }
 };
 
-/// The mask of q's type that PyTorch makes of a boolean one, filled from two scalars on the GPU, which
-/// are an allocation each.
+/// Makes the mask of q's type into which PyTorch converts a boolean one. It is filled from two
+/// scalars on the GPU, each of which is an allocation.
 [[nodiscard]] MemoryPlan::Id convert_mask(MemoryPlan& plan, std::int64_t elements,
                                           std::int64_t element);
 
@@ -35,8 +35,8 @@ struct AttentionBytes {
     return op.heads != op.kv_heads;
 }
 
-/// Whether a [batch, seq, heads, head_dim] tensor viewed as [batch, heads, seq, head_dim] differs
-/// from a contiguous one in memory.
+/// Whether a [batch, seq, heads, head_dim] tensor that is viewed as [batch, heads, seq, head_dim]
+/// differs in memory from a contiguous one.
 [[nodiscard]] constexpr bool is_transposed(const Attention& op, TensorLayout layout,
                                            std::int64_t seq) {
     return layout == TensorLayout::sequence_first && op.heads > 1 && seq > 1;

@@ -1,4 +1,4 @@
-// Tensors alive at the peak, by operation and implementation; rules in eq. V1 to V5 of
+// Tensors alive at the peak, by operation and implementation. The rules are eq. V1 to V5 of
 // docs/model.md.
 #include "model/footprint/footprint.h"
 
@@ -202,7 +202,7 @@ Footprint of_operation(const Matmul& op, Implementation, Pass pass) {
     parts.add("bias", bias, Phase::input);
     parts.add("c", c, Phase::output);
     if (pass == Pass::training) {
-        // The gradient of an activation needs what was before it.
+        // The gradient of an activation needs the value before it.
         parts.add("before activation", is_activated(op.epilogue) ? c : 0.0, Phase::saved);
         parts.add("d_c", c, Phase::gradient);
         parts.add("d_a", a, Phase::gradient);
@@ -217,7 +217,7 @@ bool is_kernel(const Node& node) {
            node.shape == InputShape::tensor;
 }
 
-/// Most intermediate results alive at once when each is freed after its last use.
+/// Most intermediate results that are alive at once if each is freed after its last use.
 std::int32_t intermediates_alive(const std::vector<Node>& nodes) {
     std::vector<std::size_t> last_use(nodes.size(), 0);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -294,7 +294,7 @@ Footprint of_operation(const RowWise& op, Implementation implementation, Pass pa
     parts.add("y", output, Phase::output);
     parts.add("statistics", statistics, training ? Phase::saved : Phase::scratch);
     if (implementation == Implementation::manual && op.kind == RowKind::softmax) {
-        // x - max and exp of it, the row maxima and the row sums.
+        // x - max and its exp, the row maxima and the row sums.
         parts.add("intermediates", 2.0 * matrix + 2.0 * column,
                   training ? Phase::saved : Phase::scratch);
     }
@@ -340,7 +340,7 @@ Footprint of_operation(const AdamW& op, Implementation implementation, Pass) {
     parts.add("parameters", tensor, Phase::input);
     parts.add("gradients", tensor, Phase::gradient);
     parts.add("moments", 2.0 * tensor, Phase::saved);
-    // One kernel for each of its operations keeps the denominators.
+    // With one kernel for each operation, the denominators are kept.
     parts.add("denominators", implementation == Implementation::torch ? tensor : 0.0,
               Phase::scratch);
     return parts.footprint();
@@ -379,7 +379,7 @@ Footprint of_operation(const Access& op, Implementation, Pass) {
             parts.add("input", count(op.elements) * element, Phase::input);
             break;
         case AccessPattern::bank_conflict:
-            break;  // shared memory alone
+            break;  // only shared memory
     }
     return parts.footprint();
 }

@@ -9,7 +9,7 @@
 namespace ridge::model {
 namespace {
 
-/// Bytes of the smallest piece that is handed out, and its tokens.
+/// Tokens of the smallest piece that is allocated.
 std::int64_t page_tokens(const KvCache& cache) {
     return std::max<std::int64_t>(1, cache.block);
 }

@@ -1,4 +1,4 @@
-// Plans against a limit (eq. V14, V15 of docs/vram.md).
+// Compares plans with a limit (eq. V14, V15 of docs/vram.md).
 #include "model/footprint/memory_fit.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ bool is_wanted(std::string_view phase, MemoryPasses passes) {
     return false;
 }
 
-/// Whether bytes can be counted at all, in doubles far below the limit of 64 bits.
+/// Whether the bytes can be counted at all: doubles far below the limit of 64 bits.
 bool is_countable(const AttentionCall& call) {
     const Attention& op = call.attention;
     const double scores = static_cast<double>(op.batch) * static_cast<double>(op.heads) *
@@ -39,7 +39,7 @@ bool is_countable(const AttentionCall& call) {
 }
 
 Answer answer_for(const AttentionCall& call, MemoryPasses passes, const AllocatorOptions& options) {
-    // Kernels without a score matrix can still be asked for very long sequences.
+    // Kernels without a score matrix can still be asked about very long sequences.
     if (!is_countable(call)) return Answer::too_large;
     const AttentionPlan plan = attention_plan(call);
     if (std::holds_alternative<NotModelled>(plan)) return Answer::refused;
@@ -94,7 +94,7 @@ Largest largest_that_fits(const AttentionCall& call, FitDimension dimension, Mem
     const auto answer = [&](std::int64_t size) {
         return answer_for(resized(call, dimension, size), passes, options);
     };
-    // A backend may refuse the smallest sizes only (cuDNN takes no single key).
+    // A backend may refuse only the smallest sizes (cuDNN does not take a single key).
     std::int64_t smallest = 1;
     while (smallest < 8 && answer(smallest) == Answer::refused) ++smallest;
     if (answer(smallest) == Answer::refused) {

@@ -1,12 +1,13 @@
-// Whether attention fits into what a driver leaves of a GPU's memory, and the largest that does.
+// Whether attention fits into the GPU memory that a driver leaves free, and the largest size that
+// does.
 //
 //   const Largest most = largest_that_fits(call, FitDimension::seq, MemoryPasses::training,
 //                                          {.limit = usable_memory(gpu).bytes});
 //
 // Method: plans run through the caching allocator with a limit. The largest size is found by
-// doubling and halving; since splits and blocks make memory use rise unevenly, larger sizes near
+// doubling and halving. Since splits and blocks make memory use rise unevenly, larger sizes near
 // the boundary are then tried one by one.
-// Limits: the memory belongs to this call alone.
+// Limits: the memory is assumed to belong to this call alone.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +20,13 @@
 
 namespace ridge::model {
 
-/// Which passes are asked about. `forward` and `training` are with autograd.
+/// The passes that are asked about. `forward` and `training` are with autograd.
 enum class MemoryPasses : std::uint8_t { inference, forward, training };
 
-/// The plan with the phases of these passes alone.
+/// The plan with only the phases of these passes.
 [[nodiscard]] MemoryPlan plan_of(const MemoryPlan& all, MemoryPasses passes);
 
-/// `seq` sets seq_q and seq_kv alike, `seq_kv` only the keys; `heads` keeps the group size.
+/// `seq` sets both seq_q and seq_kv, `seq_kv` only the keys; `heads` keeps the group size.
 enum class FitDimension : std::uint8_t { seq, seq_kv, batch, heads };
 
 [[nodiscard]] AttentionCall resized(const AttentionCall& call, FitDimension dimension,
@@ -41,14 +42,15 @@ struct Largest {
 [[nodiscard]] Largest largest_that_fits(const AttentionCall& call, FitDimension dimension,
                                         MemoryPasses passes, const AllocatorOptions& options);
 
-/// What a process can allocate: free memory once the driver has made its context.
+/// The memory that a process can allocate: what is free once the driver has made its context.
 struct UsableMemory {
     std::int64_t bytes = 0;
-    bool measured = false;  ///< on this GPU; otherwise the share that an H100 leaves (eq. V15)
+    bool measured = false;  ///< on this GPU; otherwise it is the share that an H100 leaves (eq.
+                            ///< V15)
 };
 [[nodiscard]] UsableMemory usable_memory(const hardware::Description& gpu);
 
-/// Bytes of a CUDA context with PyTorch's libraries on an H100 and an H200 alike (eq. V15).
+/// Bytes of a CUDA context with PyTorch's libraries; equal on an H100 and an H200 (eq. V15).
 inline constexpr std::int64_t context_bytes = 552402944;
 
 [[nodiscard]] std::string_view name_of(MemoryPasses passes);

@@ -1,10 +1,10 @@
-// The catalogue of GPUs whose descriptions hold the fields of the model.
+// The catalogue of GPUs whose descriptions include the fields of the model.
 //
 //   const hardware::Catalogue gpus = model::catalogue();
 //   const Machine machine = make_machine(gpus.at("h100-sxm"));
 //
-// `hardware::Catalogue` reads facts about devices by itself; with `schema()` it also reads the
-// section `model`, on which the accuracy of predictions rests.
+// `hardware::Catalogue` alone reads facts about devices. With `schema()` it also reads the section
+// `model`, on which the accuracy of predictions depends.
 #pragma once
 
 #include "hardware/catalogue.h"
@@ -12,10 +12,10 @@
 
 namespace ridge::model {
 
-/// The facts about devices and the parameters of the model.
+/// The schema of facts about devices and of the model's parameters.
 [[nodiscard]] const hardware::Schema& schema();
 
-/// The devices in the binary.
+/// The devices that are built into the binary.
 [[nodiscard]] hardware::Catalogue catalogue();
 
 }  // namespace ridge::model

@@ -19,7 +19,8 @@ using enum Origin;
 using enum Need;
 constexpr hardware::Range message_bytes{1.0, 1e12};
 
-/// A ring through PCIe switches, not measured: the tuner's PCIe hops, no LL128.
+/// A ring through PCIe switches that was not measured: hop times of the tuner's PCIe table, no
+/// LL128.
 FabricParameters pcie_fabric(Bandwidth pcie) {
     return {.link = pcie,
             .ll_start = 7.5 * units::us,
@@ -42,24 +43,24 @@ using F = FabricParameters;
 using P = ProtocolCost;
 constexpr std::array ring_table{
     parameter<&F::ll_start>("ll.start", span_of_time, "ring with protocol LL (a flag with every 4 bytes): kernel and first synchronisation", {tables}, required),
-    parameter<&F::ll_hop>("ll.hop", span_of_time, "the same: one step", {tables}, required),
+    parameter<&F::ll_hop>("ll.hop", span_of_time, "ring with protocol LL: time of one step", {tables}, required),
     parameter<&F::ll128_rate>("ll128.rate", share_of_peak, "ring with protocol LL128 (a flag with every 120 bytes): wire bandwidth over the link rate", {tables}, required),
     parameter<&F::simple, &P::start>("simple.start", span_of_time, "rings with protocols Simple (fences) and LL128: kernel and first synchronisation", {tables}, required),
     parameter<&F::simple, &P::hop>("simple.hop", span_of_time, "ring with protocol Simple: one step", {tables}, required),
-    parameter<&F::simple, &P::rate>("simple.rate", share_of_peak, "ring with protocol Simple: wire bandwidth over the link rate; of LL, half of it, the other half being flags", {tables}, required),
-    parameter<&F::engage>("engage.time", span_of_time, "ring with protocol LL: added start when all channels run", {tables}, required),
+    parameter<&F::simple, &P::rate>("simple.rate", share_of_peak, "ring with protocol Simple: wire bandwidth over the link rate; LL reaches half of it, because half of what LL sends is flags", {tables}, required),
+    parameter<&F::engage>("engage.time", span_of_time, "ring with protocol LL: added start time when all channels run", {tables}, required),
     parameter<&F::tuner_ll>("tuner_ll", data_rate, "ring bandwidth with protocol LL that the library's tuner assumes", {assumed}, required),
-    parameter<&F::local_share>("local_share", factor, "share of the own part that a ring handles beside the wire", {tables}, required),
+    parameter<&F::local_share>("local_share", factor, "share of its own part that a GPU copies or adds in a ring, beside the wire", {tables}, required),
     parameter<&F::peer_ll_start>("peer_ll.start", span_of_time, "all-to-all and send with protocol LL: start", {tables}, required),
-    parameter<&F::peer_ll_peer>("peer_ll.peer", span_of_time, "the same: each further peer", {tables}, required),
-    parameter<&F::peer_ll_bandwidth>("peer_ll.bandwidth", data_rate, "the same: the one channel of a peer", {tables}, required),
+    parameter<&F::peer_ll_peer>("peer_ll.peer", span_of_time, "all-to-all and send with protocol LL: each further peer", {tables}, required),
+    parameter<&F::peer_ll_bandwidth>("peer_ll.bandwidth", data_rate, "all-to-all and send with protocol LL: bandwidth of the one channel of a peer", {tables}, required),
     parameter<&F::peer_start>("peer.start", span_of_time, "all-to-all and send with protocol Simple: start", {tables}, required),
-    parameter<&F::peer_rate>("peer.rate", share_of_peak, "the same: wire bandwidth over the link rate", {tables}, required),
-    parameter<&F::peer_fill>("peer.fill", span_of_time, "the same: longest fill of the pipeline; none where measurements cannot tell it from the rate", {tables}),
-    parameter<&F::peer_fill_bytes>("peer.fill_bytes", message_bytes, "the same: bytes at which 63 % of that are reached", {tables}),
+    parameter<&F::peer_rate>("peer.rate", share_of_peak, "all-to-all and send with protocol Simple: wire bandwidth over the link rate", {tables}, required),
+    parameter<&F::peer_fill>("peer.fill", span_of_time, "all-to-all and send with protocol Simple: longest fill of the pipeline; absent if measurements cannot tell it from the rate", {tables}),
+    parameter<&F::peer_fill_bytes>("peer.fill_bytes", message_bytes, "all-to-all and send with protocol Simple: bytes at which 63 % of that fill is reached", {tables}),
 };
 constexpr std::array nvls_table{
-    parameter<&F::nvls_gpus>("gpus", {2.0, 1e6}, "GPUs from which on the switch adds (NVLS)", {assumed}, required),
+    parameter<&F::nvls_gpus>("gpus", {2.0, 1e6}, "least number of GPUs for which the switch adds (NVLS)", {assumed}, required),
     parameter<&F::nvls_start>("start", span_of_time, "start", {tables}, required),
     parameter<&F::nvls_rate>("rate", share_of_peak, "bus bandwidth over the link rate", {tables}, required),
 };
@@ -71,7 +72,7 @@ constexpr std::array send_table{
     parameter<&S::start>("start", span_of_time, "start with protocol Simple", {measured}, required),
     parameter<&S::rate>("rate", share_of_peak, "wire bandwidth over the link rate", {measured}, required),
     parameter<&S::fill>("fill", span_of_time, "longest fill of the pipeline", {measured}, required),
-    parameter<&S::fill_bytes>("fill_bytes", message_bytes, "bytes at which 63 % of that are reached", {measured}, required),
+    parameter<&S::fill_bytes>("fill_bytes", message_bytes, "bytes at which 63 % of that fill is reached", {measured}, required),
 };
 
 using E = EngineCosts;
@@ -84,19 +85,19 @@ using H = HostCosts;
 constexpr std::array host_table{
     parameter<&H::rate>("rate", share_of_peak, "bandwidth of the copy engine over the PCIe rate", {measured}, required),
     parameter<&H::staged_start>("staged_start", span_of_time, "call with pageable memory: start", {measured}, required),
-    parameter<&H::cached>("cached", message_bytes, "pageable memory to the device: bytes that, sent often, still lie in the host's cache", {measured}, required),
-    parameter<&H::cached_rate>("cached_rate", data_rate, "the same: rate at which the host then carries them", {measured}, required),
+    parameter<&H::cached>("cached", message_bytes, "pageable memory to the device: bytes that, when sent repeatedly, stay in the host's cache", {measured}, required),
+    parameter<&H::cached_rate>("cached_rate", data_rate, "pageable memory to the device: rate at which the host moves cached bytes", {measured}, required),
     parameter<&H::inlined>("inlined", message_bytes, "pinned memory to the device: bytes that travel within the command", {measured}, required),
-    parameter<&H::inlined_start>("inlined_start", span_of_time, "the same: start", {measured}, required),
-    parameter<&H::inlined_rate>("inlined_rate", data_rate, "the same: rate", {measured}, required),
+    parameter<&H::inlined_start>("inlined_start", span_of_time, "start of a copy whose bytes travel within the command", {measured}, required),
+    parameter<&H::inlined_rate>("inlined_rate", data_rate, "rate of a copy whose bytes travel within the command", {measured}, required),
 };
 
 using W = HostPath;
 constexpr std::array path_table{
     parameter<&W::start>("start", span_of_time, "start of the copy engine", {measured, measured}, required),
-    parameter<&W::around>("around", span_of_time, "call in a stream with pinned memory: what passes around the copy", {measured, measured}, required),
-    parameter<&W::call>("call", span_of_time, "the same: the call itself", {measured, measured}, required),
-    parameter<&W::staging>("staging", data_rate, "pageable memory: rate at which the host carries bytes", {measured, measured}, required),
+    parameter<&W::around>("around", span_of_time, "call in a stream with pinned memory: time around the copy", {measured, measured}, required),
+    parameter<&W::call>("call", span_of_time, "call in a stream with pinned memory: time of the call itself", {measured, measured}, required),
+    parameter<&W::staging>("staging", data_rate, "pageable memory: rate at which the host moves bytes", {measured, measured}, required),
 };
 // clang-format on
 
@@ -114,7 +115,7 @@ constexpr auto send_place = [](auto& machine) {
 constexpr std::array send_places{
     section<S, send_place>("collective.send", "send to one other GPU", send_table)};
 
-/// Costs of copies, in machines that have them.
+/// Costs of copies, for machines that have them.
 template <auto member>
 constexpr auto in_copies = in_held<&Machine::copies, member>;
 using All = CopyParameters;
@@ -126,7 +127,8 @@ constexpr std::array path_places{
     section<W, in_copies<&All::to_device>>("copy.to_device", "copy to the device", path_table),
     section<W, in_copies<&All::to_host>>("copy.to_host", "copy to the host", path_table, 1)};
 
-/// Where a description has no costs of its own, a send is an all-to-all with one peer.
+/// If a description has no send costs of its own, a send costs as much as an all-to-all with one
+/// peer.
 void read_send(const Description& gpu, FabricParameters& fabric) {
     fabric.send = {.ll_start = fabric.peer_ll_start,
                    .ll_rate = fabric.peer_ll_bandwidth,

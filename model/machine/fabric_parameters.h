@@ -1,4 +1,4 @@
-// Links of one GPU and what the collective library makes of them, and copies without a kernel
+// Links of one GPU, the costs of the collective library on them, and copies without a kernel
 // (docs/model.md C1 to C7).
 //
 //   const auto fabric = resolve_fabric(catalogue.at("h100-sxm"));
@@ -25,13 +25,13 @@ struct ProtocolCost {
     double rate = 1.0;  ///< wire bandwidth over the link rate
 };
 
-/// NCCL's send to one other GPU: by flags while that is quicker, else by whole slices. (eq. C5)
+/// NCCL's send to one other GPU: with flags while that is faster, else with whole slices. (eq. C5)
 struct SendCosts {
     Time ll_start{};
     Bandwidth ll_rate{};
     Time start{};
     double rate = 1.0;  ///< over the link rate
-    Time fill{};        ///< longest, of the pipeline
+    Time fill{};        ///< longest fill of the pipeline
     Bytes fill_bytes{};
 };
 
@@ -41,24 +41,26 @@ struct EngineCosts {
     double rate = 1.0;  ///< over the link rate
 };
 
-/// Copies from and to the host in both directions. (eq. C6)
+/// Copies from and to the host, values for both directions. (eq. C6)
 struct HostCosts {
     double rate = 1.0;        ///< of the copy engine, over the PCIe rate
     Time staged_start{};      ///< of a call with pageable memory
-    Bytes cached{};           ///< what is sent often still lies in the host's own cache up to here
-    Bandwidth cached_rate{};  ///< at which one thread of the host then carries bytes
-    Bytes inlined{};          ///< travels to the device within the command itself up to here
+    Bytes cached{};           ///< data up to this size, when sent often, stays in the host's own
+                              ///< cache
+    Bandwidth cached_rate{};  ///< rate at which one thread of the host moves cached bytes
+    Bytes inlined{};          ///< data up to this size travels to the device within the command
+                              ///< itself
     Time inlined_start{};
     Bandwidth inlined_rate{};
 };
 
-/// One direction: the engine's start, and of a call with pinned memory what passes around the copy and
-/// how long the call itself takes.
+/// One direction: the engine's start, and for a call with pinned memory the time around the copy
+/// and the time of the call itself.
 struct HostPath {
     Time start{};
     Time around{};
     Time call{};
-    Bandwidth staging{};  ///< pageable memory: rate at which one thread of the host carries bytes
+    Bandwidth staging{};  ///< pageable memory: rate at which one thread of the host moves bytes
 };
 
 /// Copies without a kernel: `model.copy.*`.
@@ -69,14 +71,14 @@ struct CopyParameters {
     HostPath to_host;
 };
 
-/// Links of one GPU and what the library makes of them: the fields `model.collective.*`.
+/// Links of one GPU and the costs of the library on them: the fields `model.collective.*`.
 struct FabricParameters {
     Bandwidth link{};  ///< theoretical, per direction
     Time ll_start{};
-    Time ll_hop{};            ///< of LL128 as well
+    Time ll_hop{};            ///< also for LL128
     double ll128_rate = 0.0;  ///< 0: not used on this fabric
-    ProtocolCost simple{};    ///< its start is that of LL128 as well
-    Bandwidth tuner_ll{};     ///< that the library's tuner assumes of LL
+    ProtocolCost simple{};    ///< its start also holds for LL128
+    Bandwidth tuner_ll{};     ///< bandwidth that the library's tuner assumes for LL
     Time engage{};
     double local_share = 0.0;
     Time peer_ll_start{};
@@ -84,7 +86,7 @@ struct FabricParameters {
     Bandwidth peer_ll_bandwidth{};
     Time peer_start{};
     double peer_rate = 1.0;
-    Time peer_fill{};  ///< zero: cannot be told from the rate
+    Time peer_fill{};  ///< zero: cannot be distinguished from the rate
     Bytes peer_fill_bytes{};
     std::int64_t nvls_gpus = 0;  ///< 0: the switch does not add
     Time nvls_start{};
@@ -97,23 +99,23 @@ using CopySections =
     std::tuple<std::span<const Section<EngineCosts>>, std::span<const Section<HostCosts>>,
                std::span<const Section<HostPath>>>;
 
-/// `model.copy`, of machines that have `copies`.
+/// The sections `model.copy`, of machines that have `copies`.
 [[nodiscard]] const CopySections& copy_sections();
 
-/// Into a machine; none where the description lacks one of the fields.
+/// Reads the costs of copies into a machine; none if the description lacks one of the fields.
 void resolve_copies(const hardware::Description& gpu, Machine& machine);
 
-/// `model.collective` and, within it, what the switch adds (`nvls`).
+/// The section `model.collective` and, within it, the one for the switch (`nvls`).
 [[nodiscard]] std::span<const Section<FabricParameters>> fabric_sections();
 
-/// `model.collective.send`, of machines with a fabric.
+/// The section `model.collective.send`, of machines with a fabric.
 [[nodiscard]] std::span<const Section<SendCosts>> send_sections();
 
-/// Links between GPUs: those of `link.per_direction` where the description has fabric parameters,
-/// else a ring through PCIe switches (an estimate). Empty when it has neither.
+/// Links between GPUs: those of `link.per_direction` if the description has fabric parameters, else
+/// a ring through PCIe switches (an estimate). Empty if it has neither.
 [[nodiscard]] std::optional<FabricParameters> resolve_fabric(const hardware::Description& gpu);
 
-/// The ring through PCIe switches. Empty without `pcie.per_direction` or a memory model.
+/// The ring through PCIe switches; empty without `pcie.per_direction` or a memory model.
 [[nodiscard]] std::optional<FabricParameters> resolve_host_fabric(const hardware::Description& gpu);
 
 }  // namespace ridge::model

@@ -6,8 +6,8 @@
 namespace ridge::model {
 namespace {
 
-// Of the same order on every GPU measured: an empty kernel, the gap between nodes of a graph, the
-// host's interval, and what the two events around a call add.
+// Values of the same order on every GPU that was measured: an empty kernel, the gap between nodes
+// of a graph, the host's interval, and what the two events around a call add.
 constexpr Time usual_kernel = 0.6 * units::us;
 constexpr Time usual_gap = 0.05 * units::us;
 constexpr Time usual_stream = 2.5 * units::us;

@@ -1,16 +1,17 @@
-// What launching adds to the durations of kernels: one definition for every operation.
+// What launching adds to the durations of kernels, defined once for every operation.
 //
 //   const LaunchCosts costs = resolve_launch(gpu);
 //   launch_overhead(costs, LaunchMode::graph, 3, duration)   // three gaps between kernels
 //
 // Method (equation B8 of docs/model.md). The duration of a kernel, as activity records show it,
-// holds the `kernel` of an empty one. A node of a replayed graph takes its duration and the gap
-// graph - kernel: empty nodes follow each other every `graph`, since most of an empty kernel is its
-// own start and end. A call in a stream is what two events around it show on an idle GPU: `call`
-// for an empty kernel, then the further kernels as the host submits them, one every `stream`.
+// includes the time `kernel` of an empty one. A node of a replayed graph takes its duration and the
+// gap graph - kernel: empty nodes follow each other every `graph`, since most of an empty kernel is
+// its own start and end. A call in a stream is what two events around it measure on an idle GPU:
+// `call` for an empty kernel, then the further kernels as the host submits them, one every
+// `stream`.
 //
-// Limits: one call at a time; the dispatch of a framework is not in here (`model.eager.launch`,
-// `model.matmul.stream_launch`), nor the gap of library kernels in the public tables
+// Limits: one call at a time. The dispatch of a framework is not included (`model.eager.launch`,
+// `model.matmul.stream_launch`), nor is the gap of library kernels in the public tables
 // (`library_gaps`).
 #pragma once
 
@@ -29,11 +30,11 @@ struct LaunchCosts {
     [[nodiscard]] Time gap() const { return graph - kernel; }
 };
 
-/// Fields `launch.*`; what a description lacks is estimated from those it has, and all zero where
-/// it has none.
+/// Reads the fields `launch.*`. Missing fields are estimated from those that the description has;
+/// all are zero if it has none.
 [[nodiscard]] LaunchCosts resolve_launch(const hardware::Description& gpu);
 
-/// What is added to the durations of `kernels` kernels that take `duration` each. (eq. B8)
+/// The time added to the durations of `kernels` kernels that take `duration` each. (eq. B8)
 [[nodiscard]] Time launch_overhead(const LaunchCosts& costs, LaunchMode mode, double kernels,
                                    Time duration);
 

@@ -21,19 +21,19 @@ using hardware::Description;
 constexpr std::array library_table{
     parameter<&Machine::library_gap>(
         "graph_gap", ranges::span_of_time,
-        "gap between library kernels of a replayed graph in the tables that matmul and attention "
-        "rest on",
+        "gap between library kernels of a replayed graph, in the tables to which matmul and "
+        "attention are fitted",
         {Origin::measured}),
-    parameter<&Machine::library_drift>(
-        "drift", ranges::share,
-        "operands read again because blocks drift apart, also those of register_tiled",
-        {Origin::measured}),
+    parameter<&Machine::library_drift>("drift", ranges::share,
+                                       "drift of library products and register_tiled: factor on "
+                                       "the operands read again because blocks do not move in step",
+                                       {Origin::measured}),
     parameter<&Machine::library_split>("longest_split", hardware::Range{1.0, 1e6},
-                                       "parts into which a product's k is cut, at most",
+                                       "largest number of parts into which a product's k is cut",
                                        {Origin::measured}),
     parameter<&Machine::library_cluster_tile>(
         "cluster_tile", hardware::Range{1.0, 1e6},
-        "elements of a product's tile, at least, whose clusters share loads of operands",
+        "least number of elements of a product's tile whose clusters share loads of operands",
         {Origin::measured})};
 constexpr auto itself = [](auto& machine) { return &machine; };
 constexpr std::array library_places{
@@ -84,7 +84,7 @@ Family family_of(std::int32_t capability) {
     }
 }
 
-/// The quoted peak, or per-SM rate x SMs x clock where no peak is quoted.
+/// The quoted peak, or per-SM rate x SMs x clock if no peak is quoted.
 std::optional<FlopRate> peak_of(const Description& gpu, const std::string& pipe, DataType type,
                                 std::int64_t sm_count, Frequency clock) {
     const std::string field = pipe + "." + std::string(rate_name(type));
@@ -96,11 +96,11 @@ std::optional<FlopRate> peak_of(const Description& gpu, const std::string& pipe,
     return *rate * clock * static_cast<double>(sm_count);
 }
 
-/// InputError for a number outside the range of its field. Files are checked when they are loaded;
-/// a description made in memory is checked here.
+/// Throws an InputError for a number outside the range of its field. Files are checked when they
+/// are loaded; descriptions made in memory are checked here.
 void require_ranges(const Description& gpu) {
     for (const auto& [path, datum] : gpu.data) {
-        // Those of the model are checked where they are read (`section_reader.h`).
+        // Fields of the model are checked when they are read (`section_reader.h`).
         if (path.starts_with("model.") || std::holds_alternative<hardware::InWords>(datum.value))
             continue;
         const hardware::Field* const field = hardware::device_schema().find(path);
@@ -114,9 +114,9 @@ void require_ranges(const Description& gpu) {
     }
 }
 
-/// What the time models need beside their own parameters, or they give way to the roofline: a
-/// clock, and multiprocessors that hold a block of 1024 threads of 32 registers, the largest of
-/// the kernels that they describe.
+/// Whether the machine has what the time models need beside their own parameters: a clock, and
+/// multiprocessors that hold a block of 1024 threads of 32 registers, which is the largest of the
+/// kernels that they describe. Otherwise the roofline is used.
 bool has_time_models(const Machine& machine) {
     if (machine.sm_count == 0 || machine.boost_clock <= Frequency{}) return false;
     if (!machine.limits) return true;
@@ -127,13 +127,13 @@ bool has_time_models(const Machine& machine) {
            limits.registers >= threads * registers;
 }
 
-/// "0, 8, 16, 32 KiB": rising, with one unit at the end.
+/// "0, 8, 16, 32 KiB": increasing sizes, with one unit at the end.
 StaticVector<Bytes, 12> carveouts_of(const Description& gpu) {
     StaticVector<Bytes, 12> sizes;
     const std::string list = gpu.text("shared.carveouts").value_or("");
     const auto broken = [&](const char* why) {
         return InputError(gpu.name + ": shared.carveouts: '" + list + "' " + why, {},
-                          "sizes that rise, at most 12, such as \"0, 8, 16, 32 KiB\"");
+                          "give up to 12 increasing sizes, such as \"0, 8, 16, 32 KiB\"");
     };
     const std::size_t unit = list.find_last_of("0123456789");
     if (unit == std::string::npos) {
@@ -145,7 +145,7 @@ StaticVector<Bytes, 12> carveouts_of(const Description& gpu) {
         size.erase(0, size.find_first_not_of(' '));
         const auto bytes = parse_quantity<Bytes>(size + list.substr(unit + 1));
         if (sizes.full()) throw broken("has too many sizes");
-        if (!sizes.empty() && bytes <= sizes[sizes.size() - 1]) throw broken("does not rise");
+        if (!sizes.empty() && bytes <= sizes[sizes.size() - 1]) throw broken("does not increase");
         sizes.push_back(bytes);
     }
     return sizes;

@@ -1,8 +1,8 @@
-// What the model needs of a GPU, resolved once from its description.
+// The data that the model needs of a GPU, resolved once from its description.
 //
-// A `Machine` is a plain struct of numbers in the units of the formulas, so that a prediction costs
-// no look-up. What the description does not have is absent (an empty optional), never zero. Peaks
-// are datasheet rates: per-SM rate x SMs x the clock at which the vendor quotes it.
+// A `Machine` is a plain struct of numbers in the units of the formulas, so a prediction needs no
+// look-up. What the description does not have is absent (an empty optional), never zero. Peaks are
+// datasheet rates: per-SM rate x SMs x the clock at which the vendor quotes them.
 //
 //   const Machine machine = make_machine(catalogue().at("h100-sxm"));
 //   machine.tensor_peak(DataType::bf16)   // 989.4 TFLOP/s
@@ -44,15 +44,15 @@ struct SmLimits {
     std::int64_t registers = 0;
     std::int64_t registers_per_block = 0;
     std::int64_t registers_per_thread = 255;
-    std::int64_t register_unit = 256;  ///< per warp
+    std::int64_t register_unit = 256;  ///< registers per warp are allocated in these units
     std::int64_t partitions = 4;       ///< of the register file, each with a scheduler
     std::int64_t warp_size = 32;
     Bytes shared;            ///< per SM
     Bytes shared_per_block;  ///< opt-in maximum
     Bytes shared_unit = 128.0 * units::B;
     Bytes shared_reserved;  ///< taken by the driver per block
-    /// What the driver may set apart of the L1 for shared memory, rising; empty where the two are
-    /// not one memory.
+    /// Sizes that the driver may set apart of the L1 for shared memory, in increasing order; empty
+    /// if the two are separate memories.
     StaticVector<Bytes, 12> shared_carveouts;
 };
 
@@ -73,13 +73,13 @@ struct Machine {
     std::string name;
     std::string title;
     Family family = Family::other;
-    std::int32_t compute_capability = 0;  ///< 90 for 9.0, 0 when not an NVIDIA GPU
-    std::int64_t sm_count = 0;            ///< 0 when the device has no such units (TPU)
+    std::int32_t compute_capability = 0;  ///< 90 for 9.0; 0 if not an NVIDIA GPU
+    std::int64_t sm_count = 0;            ///< 0 if the device has no such units (TPU)
     Frequency boost_clock;
     Frequency tensor_clock;
     std::array<std::optional<FlopRate>, data_type_count> tensor;  ///< dense, by DataType
     std::array<std::optional<FlopRate>, data_type_count> vector;  ///< fma pipes, by DataType
-    /// Tensor rates that accumulate in fp16, where they differ (GeForce); by DataType.
+    /// Tensor rates that accumulate in fp16, if they differ (GeForce); by DataType.
     std::array<std::optional<FlopRate>, data_type_count> tensor_fp16_accumulate;
     std::optional<double> special_rate;  ///< special-function results per second
     Residency l2;
@@ -89,40 +89,43 @@ struct Machine {
     Bandwidth dram_bandwidth;
     std::optional<SmLimits> limits;
     std::int64_t dram_sector = 32;  ///< bytes of one transaction
-    std::int64_t dram_access = 32;  ///< bytes that DRAM delivers at least
+    std::int64_t dram_access = 32;  ///< fewest bytes that DRAM delivers
     std::optional<Time> dram_latency;
     std::optional<Time> l2_latency;      ///< of the near partition
-    std::optional<Time> l2_far_latency;  ///< absent where the L2 has one partition
+    std::optional<Time> l2_far_latency;  ///< absent if the L2 has one partition
     std::optional<Time> l1_latency;
     Time kernel_floor;           ///< duration of an empty kernel
-    LaunchCosts launch;          ///< zero where the description has none of them
-    Time library_gap;            ///< between library kernels of a replayed graph, in fitted tables
-    double library_drift = 0.0;  ///< operands that blocks read again because they drift apart
-    double library_split = 1.0;  ///< parts of k, at most
-    double library_cluster_tile =
-        0.0;  ///< elements of a tile, at least, with clusters that share loads
+    LaunchCosts launch;          ///< zero if the description has no launch costs
+    Time library_gap;            ///< between library kernels of a replayed graph, in the tables
+                                 ///< that were fitted
+    double library_drift = 0.0;  ///< factor on the operands that blocks read again because they
+                                 ///< drift apart
+    double library_split = 1.0;  ///< largest number of parts of k
+    double library_cluster_tile = 0.0;  ///< least elements of a tile whose clusters share loads
     std::optional<Bandwidth> link_per_direction;
-    std::int64_t link_gpus = 0;  ///< that the links join; 0: all of a node
+    std::int64_t link_gpus = 0;  ///< GPUs that the links connect; 0: all of a node
     std::optional<Bandwidth> pcie_per_direction;
-    std::optional<AttentionParameters> attention;       ///< fitted; absent: attention is a roofline
+    std::optional<AttentionParameters> attention;       ///< fitted; if absent, attention is a
+                                                        ///< roofline
     std::optional<TorchAttentionCode> torch_attention;  ///< backends of PyTorch's SDPA
     std::optional<TorchProductCode> torch_product;      ///< PyTorch's products
     std::optional<MemoryParameters> memory;             ///< of the model of memory-bound kernels
     std::optional<FabricParameters> fabric;             ///< of the model of collectives
     std::optional<FabricParameters> host_fabric;  ///< over PCIe, for more GPUs than are linked
-    std::optional<CopyParameters> copies;         ///< without a kernel
+    std::optional<CopyParameters> copies;         ///< costs of copies without a kernel
     MatmulCalibration matmul;
     BundledCounts bundled;                       ///< of the bundled products and attention
     MlaParameters mla;                           ///< of latent attention
     std::optional<MoeParameters> moe;            ///< of blocks of experts
-    std::shared_ptr<const Residuals> residuals;  ///< corrections; empty: the analytic model alone
+    std::shared_ptr<const Residuals> residuals;  ///< corrections; empty: only the analytic model
 
     /// Whether the costs of PyTorch's kernels were fitted to this GPU.
     [[nodiscard]] bool has_own_torch() const {
         return memory.has_value() && memory->torch.has_value() && memory->torch->own;
     }
 
-    /// Links that `gpus` devices talk over: their own, or PCIe where those do not reach all.
+    /// The links over which `gpus` devices communicate: their own, or PCIe if those do not reach
+    /// all.
     [[nodiscard]] bool are_linked(std::int64_t gpus) const {
         return link_per_direction.has_value() && (link_gpus == 0 || gpus <= link_gpus);
     }
@@ -135,11 +138,11 @@ struct Machine {
     }
 };
 
-/// What the libraries' kernels share.
+/// The section of values that all library kernels share.
 [[nodiscard]] std::span<const Section<Machine>> library_sections();
 
-/// Resolves a description. InputError names the first missing field that every model needs
-/// (dram.bandwidth and dram.capacity).
+/// Resolves a description. Throws an InputError that names the first missing field that every model
+/// needs (dram.bandwidth and dram.capacity).
 [[nodiscard]] Machine make_machine(const hardware::Description& description);
 
 }  // namespace ridge::model

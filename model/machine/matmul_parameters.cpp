@@ -39,42 +39,42 @@ using P = MatmulParameters;
 constexpr std::array library{  //                                                     tensor, fp8, fma, tf32, align_4, align_2, fp4
     parameter<&P::launch>("launch", span_of_time, "fixed time of a product when a graph is replayed: gap, launch, first block, drain", {tables}),
     parameter<&P::cold_fill>("cold_fill", span_of_time, "extra time of the prologue when the operands come from DRAM", {tables}),
-    in_clocks<&P::k_step>("k_step", clocks, "latency of 128 bytes of k in one block, over the stages in flight", {tables, none, records, records, records, records, tables}),
+    in_clocks<&P::k_step>("k_step", clocks, "latency of 128 bytes of k in one block, divided by the stages in flight", {tables, none, records, records, records, records, tables}),
     parameter<&P::issue_fraction>("issue_fraction", share_of_peak, "share of the peak that the main loop of a 128 x 256 tile issues", {tables, tables, either, records, records, records, tables}, required),
-    parameter<&P::feed_elements>("feed_elements", elements, "operand feed: the issue rate of a tile goes as 1 / (1 + feed (1/rows + 1/columns))", {tables, none, tables, assumed, assumed, assumed}),
-    parameter<&P::burst_fraction>("burst_fraction", share_of_peak, "share of the peak under the power limit, short products", {tables, tables, assumed}),
-    parameter<&P::sustained_fraction>("sustained_fraction", share_of_peak, "share of the peak under the power limit, long products", {tables, tables}),
-    parameter<&P::droop>("droop", span_of_time, "product at peak rate at which the clock has fallen half way from burst to sustained", {assumed, assumed, assumed}),
+    parameter<&P::feed_elements>("feed_elements", elements, "operand feed: the issue rate of a tile is proportional to 1 / (1 + feed (1/rows + 1/columns))", {tables, none, tables, assumed, assumed, assumed}),
+    parameter<&P::burst_fraction>("burst_fraction", share_of_peak, "share of the peak under the power limit in short products", {tables, tables, assumed}),
+    parameter<&P::sustained_fraction>("sustained_fraction", share_of_peak, "share of the peak under the power limit in long products", {tables, tables}),
+    parameter<&P::droop>("droop", span_of_time, "length of a product, at peak rate, at which the clock has fallen half way from burst to sustained", {assumed, assumed, assumed}),
     parameter<&P::dram_fraction>("dram_fraction", share, "share of the DRAM bandwidth that a product reaches", {tables, none, assumed, none, none, none, tables}),
     parameter<&P::l2_per_sm>("l2_bytes_per_clock", rate_per_clock, "L2 read rate of one multiprocessor in a product", {assumed}, required),
     parameter<&P::multicast>("multicast", {1.0, 64.0}, "blocks of a cluster that share one load of an operand", {assumed}),
-    parameter<&P::straddle>("straddle", factor, "lines of L2 that a row starting between two lines costs more, per line", {assumed}),
+    parameter<&P::straddle>("straddle", factor, "lines of L2 by which a row that starts between two lines costs more, per line", {assumed}),
     parameter<&P::store_per_sm>("store_bytes_per_clock", rate_per_clock, "rate at which the epilogue of one multiprocessor stores C", {tables, none, assumed, none, records}),
-    parameter<&P::second_kernel>("second_kernel", span_of_time, "the kernel that adds the partial sums of a split k", {tables, tables, records, records, records}),
-    parameter<&P::quantisation>("quantisation", share, "1: blocks come in whole waves; near 0: the library hides the tail", {assumed, assumed, assumed, assumed, assumed, none, assumed}),
-    parameter<&P::gemv_per_sm>("gemv_bandwidth", data_rate, "L2 rate of one multiprocessor in a matrix-vector kernel", {tables}),
-    parameter_of<P, aligned_8>("aligned_8", share, "share of the issue rate left when rows start at multiples of 8 bytes only", {assumed}),
-    parameter_of<P, aligned_4>("aligned_4", share, "share of the issue rate left when rows start at multiples of 4 bytes only", {assumed}),
-    parameter_of<P, aligned_2>("aligned_2", share, "share of the issue rate left when rows start at multiples of 2 bytes only", {assumed}),
+    parameter<&P::second_kernel>("second_kernel", span_of_time, "fixed time of the kernel that adds the partial sums of a split k", {tables, tables, records, records, records}),
+    parameter<&P::quantisation>("quantisation", share, "1: blocks run in whole waves; near 0: the library hides the tail", {assumed, assumed, assumed, assumed, assumed, none, assumed}),
+    parameter<&P::gemv_per_sm>("gemv_bandwidth", data_rate, "L2 read rate of one multiprocessor in a matrix-vector kernel", {tables}),
+    parameter_of<P, aligned_8>("aligned_8", share, "share of the issue rate left when rows start at multiples of only 8 bytes", {assumed}),
+    parameter_of<P, aligned_4>("aligned_4", share, "share of the issue rate left when rows start at multiples of only 4 bytes", {assumed}),
+    parameter_of<P, aligned_2>("aligned_2", share, "share of the issue rate left when rows start at multiples of only 2 bytes", {assumed}),
     parameter<&P::quantise>("quantise", span_of_time, "fixed time of the kernels that quantise A", {none, tables, none, none, none, none, tables}),
-    per_clock<&P::quantise_warm>("quantise_bytes_per_clock", rate_per_clock, "rate at which one multiprocessor reads the 16-bit A from L2 for them", {none, tables, none, none, none, none, tables}),
-    share_of_dram<&P::quantise_cold>("quantise_dram_fraction", share, "share of the DRAM bandwidth at which they read the 16-bit A", {none, tables, none, none, none, none, tables}),
+    per_clock<&P::quantise_warm>("quantise_bytes_per_clock", rate_per_clock, "rate at which one multiprocessor reads the 16-bit A from L2 to quantise it", {none, tables, none, none, none, none, tables}),
+    share_of_dram<&P::quantise_cold>("quantise_dram_fraction", share, "share of the DRAM bandwidth at which the 16-bit A is read to quantise it", {none, tables, none, none, none, none, tables}),
     parameter<&P::energy>("energy", {0.1, 1000.0}, "energy at full load, in pJ per FLOP: under the power limit the pipe runs no faster than limit / energy", {assumed, none, assumed}),
 };
 
 using B = BundledMatmul;
 constexpr std::array bundled{  //                                                     naive, tiled, register_tiled, mma, wgmma
-    parameter<&B::launch>("launch", span_of_time, "start and drain of the kernel, where they are more than those of an empty one", {none, none, none, none, records}),
-    in_clocks<&B::start>("start", clocks, "until all multiprocessors have their first operands", {none, records, records, records, records}),
+    parameter<&B::launch>("launch", span_of_time, "start and end of the kernel beyond those of an empty one", {none, none, none, none, records}),
+    in_clocks<&B::start>("start", clocks, "time until all multiprocessors have their first operands", {none, records, records, records, records}),
     in_clocks<&B::fill>("fill", clocks, "prologue and epilogue of one round of blocks (wgmma: of a tile of 256 columns)", {none, records, none, none, records}),
     parameter<&B::cold_fill>("cold_fill", span_of_time, "extra time of the first prologue when the operands come from DRAM", {none, none, none, none, records}),
-    in_clocks<&B::step>("step", clocks, "latency of one step along k of a block alone, operands in L2", {records, records, records, records}),
+    in_clocks<&B::step>("step", clocks, "latency of one step along k of a block alone, with operands in L2", {records, records, records, records}),
     parameter<&B::step_miss>("step_miss", span_of_time, "extra time of that step when the operands come from DRAM", {records, records, records}),
-    in_clocks<&B::step_unaligned>("step_unaligned", clocks, "extra time of it when one operand is read as vectors and the other by elements", {none, none, records}),
+    in_clocks<&B::step_unaligned>("step_unaligned", clocks, "extra time of a step when one operand is read as vectors and the other by elements", {none, none, records}),
     in_clocks<&B::fill_unaligned>("fill_unaligned", clocks, "extra time of prologue and epilogue when C is stored by elements", {none, none, records}),
     parameter<&B::issue_fraction>("issue_fraction", share_of_peak, "share of its limiting pipe that a full multiprocessor reaches", {records, records, records, records, records}, required),
     parameter<&B::store_per_sm>("store_bytes_per_clock", rate_per_clock, "rate at which one multiprocessor stores C", {none, none, none, records}),
-    parameter<&B::feed_per_sm>("feed_bytes_per_clock", rate_per_clock, "operand lines that L2 delivers per multiprocessor, a multicast once", {none, none, none, none, records}),
+    parameter<&B::feed_per_sm>("feed_bytes_per_clock", rate_per_clock, "rate at which L2 delivers operand lines per multiprocessor, counting a multicast once", {none, none, none, none, records}),
 };
 
 constexpr std::array call{
@@ -118,13 +118,14 @@ constexpr auto call_place = [](auto& machine) { return &machine.matmul; };
 constexpr std::array call_places{
     section<MatmulCalibration, call_place>("matmul", "library product", call)};
 
-/// Of a set, by its issue fraction.
+/// Where the values of a set come from, judged by its issue fraction.
 template <class Set>
 Evidence evidence_of(const Description& gpu, const Section<Set>& section) {
     return evidence_in(gpu, field_path(section, "issue_fraction"));
 }
 
-/// The family's power fractions, capped by what a library was seen to reach on this GPU.
+/// The family's power fractions, capped by the best rate that a library was seen to reach on this
+/// GPU.
 void cap_power(const Description& gpu, const std::string& type, MatmulParameters& p) {
     if (p.evidence == Evidence::own) return;
     const auto best = gpu.quantity<FlopRate>("measured.gemm." + type);
@@ -135,7 +136,7 @@ void cap_power(const Description& gpu, const std::string& type, MatmulParameters
     p.sustained_fraction = std::min(p.sustained_fraction, reached);
 }
 
-/// What a GPU without measurements does not take over as it stands: by the energy of its chips where
+/// Adapts what a GPU without measurements cannot take over unchanged: by the energy of its chips if
 /// that is known, else by its watts. (eq. L2, L5)
 void scale(P& p, const Consists& consists) {
     if (consists.watts <= Power{} || consists.tensor_peak <= FlopRate{}) return;
@@ -147,7 +148,7 @@ void scale(P& p, const Consists& consists) {
     p.burst_fraction = std::min(1.0, p.burst_fraction * scaled);
 }
 
-/// A set that starts from `start`; empty without what it requires.
+/// Reads a set that starts from `start`; empty if a required field is missing.
 std::optional<P> read_set(const Description& gpu, MatmulPipe pipe, P start) {
     const Section<P>& section = places[static_cast<std::size_t>(pipe)];
     if (!read_section(gpu, section, start)) return std::nullopt;
@@ -155,7 +156,7 @@ std::optional<P> read_set(const Description& gpu, MatmulPipe pipe, P start) {
     return start;
 }
 
-/// What the units of the fields refer to, and the law for what no file states.
+/// A set with what the units of its fields refer to, and with the laws for what no file states.
 P blank(const Consists& consists) {
     P p;
     p.clock = consists.tensor_clock;
@@ -179,8 +180,8 @@ std::optional<P> read_tensor(const Description& gpu, const Consists& consists) {
     return p;
 }
 
-/// Shares of the issue rate that are left with rows at 8, 4 and 2 bytes where no file states them: those
-/// of the 16-bit kernels that take such rows.
+/// Shares of the issue rate that are left with rows at 8, 4 and 2 bytes, if no file states them:
+/// those of the 16-bit kernels that take such rows.
 void align_by_kernels(const Description& gpu, P& p) {
     const auto issue = [&](MatmulPipe pipe) {
         return gpu.number(field_path(places[static_cast<std::size_t>(pipe)], "issue_fraction"));
@@ -192,7 +193,7 @@ void align_by_kernels(const Description& gpu, P& p) {
     p.aligned = {1.0, *by_4 / *whole, *by_4 / *whole, *by_2 / *whole};
 }
 
-/// The 16-bit set with what the 8-bit one has for itself, which may be nothing.
+/// The 16-bit set overridden by what the 8-bit section states, which may be nothing.
 std::optional<P> read_eight_bit(const Description& gpu, const std::optional<P>& tensor) {
     if (!tensor) return std::nullopt;
     const Section<P>& section = places[static_cast<std::size_t>(MatmulPipe::eight_bit)];
@@ -201,7 +202,7 @@ std::optional<P> read_eight_bit(const Description& gpu, const std::optional<P>& 
     read_section(gpu, section, p);
     p.evidence = evidence_of(gpu, section);
     if (p.evidence != Evidence::own && has(gpu, section, "sustained_fraction")) {
-        // They go with those of the 16-bit set, by what the laws made of them.
+        // These scale with the 16-bit set's values, by the factor that the laws applied to them.
         P stated;
         read_section(gpu, places[0], stated);
         const double scaled = tensor->sustained_fraction / stated.sustained_fraction;
@@ -212,21 +213,21 @@ std::optional<P> read_eight_bit(const Description& gpu, const std::optional<P>& 
     return p;
 }
 
-/// A set that starts from the 16-bit one and has a section of its own; empty without that. Kernels for
-/// rows at 2 bytes come in waves as those outside the tensor cores do.
+/// A set that starts from the 16-bit one and needs a section of its own; empty without it. Kernels
+/// for rows at 2 bytes run in whole waves like those outside the tensor cores.
 std::optional<P> read_derived(const Description& gpu, MatmulPipe pipe,
                               const std::optional<P>& tensor, const std::optional<P>& vector) {
     if (!tensor) return std::nullopt;
     P p = *tensor;
     if (pipe == MatmulPipe::align_2 && vector) p.quantisation = vector->quantisation;
     p.aligned = {1.0, 1.0, 1.0, 1.0};
-    p.straddle = 0.0;  // kernels of mma.sync, whose copies are of 16 bytes or fewer
+    p.straddle = 0.0;  // mma.sync kernels copy 16 bytes or fewer at a time
     if (pipe != MatmulPipe::tf32) p.multicast = 1.0;
     return read_set(gpu, pipe, p);
 }
 
-/// nvfp4 where nobody measured it: the 8-bit products, but each step of k waits for DRAM, and one
-/// kernel quantises in place of two, since a scale is that of its block alone. (eq. L11)
+/// nvfp4 if it was never measured: the 8-bit products, but each step of k waits for DRAM, and one
+/// kernel quantises instead of two, since a scale belongs to its block alone. (eq. L11)
 std::optional<P> borrowed_four_bit(const Description& gpu, const Consists& consists,
                                    const std::optional<P>& eight_bit) {
     if (!gpu.quantity<FlopRate>("peak.tensor.fp4") || !eight_bit) return std::nullopt;
@@ -241,7 +242,7 @@ std::optional<P> borrowed_four_bit(const Description& gpu, const Consists& consi
     return p;
 }
 
-/// nvfp4: the 16-bit set's launch, stores and power. Its kernels do not split k.
+/// nvfp4 takes launch, stores and power from the 16-bit set. Its kernels do not split k.
 std::optional<P> read_four_bit(const Description& gpu, const Consists& consists,
                                const std::optional<P>& tensor, const std::optional<P>& eight_bit) {
     if (!tensor) return std::nullopt;
@@ -260,8 +261,8 @@ std::optional<B> read_bundled(const Description& gpu, const Consists& consists,
     return parameters;
 }
 
-/// FMA kernels have the launch of the library and, where no file states another, its share of DRAM, and
-/// nothing else of its tensor kernels. They load through the port of their multiprocessor.
+/// FMA kernels take the launch of the library and, if no file states another, its share of DRAM,
+/// but nothing else of its tensor kernels. They load through the port of their multiprocessor.
 std::optional<P> read_vector(const Description& gpu, const Consists& consists,
                              const std::optional<P>& tensor) {
     const Section<P>& section = places[static_cast<std::size_t>(MatmulPipe::vector)];

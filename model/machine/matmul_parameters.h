@@ -3,9 +3,9 @@
 //   const MatmulCalibration calibration = read_matmul_calibration(description);
 //   if (const auto* p = calibration.find(MatmulPipe::tensor)) ... p->k_step ...
 //
-// A GPU that was fitted has its own values under `model.matmul`; others inherit those of their
-// architecture, and `evidence` says what those rest on. The 8-bit, tf32 and misaligned
-// sets take from the 16-bit set whatever they do not have themselves.
+// A GPU that was fitted has its own values under `model.matmul`. Others inherit those of their
+// architecture, and `evidence` says where those come from. The 8-bit, tf32 and misaligned sets take
+// what they do not state from the 16-bit set.
 #pragma once
 
 #include <array>
@@ -20,9 +20,9 @@
 
 namespace ridge::model {
 
-/// Kernels that share parameters: 16-bit tensor products, 8-bit ones, FMA products, tf32, and what
-/// the library falls back to for 16-bit operands whose rows are not multiples of 16 bytes: kernels
-/// that copy 4 bytes at a time (rows at 8 or 4 bytes) or 2 (rows at 2 bytes); nvfp4.
+/// Kernels that share parameters: 16-bit tensor products, 8-bit ones, FMA products, tf32, nvfp4,
+/// and the kernels to which the library falls back for 16-bit operands whose rows are not multiples
+/// of 16 bytes. These copy 4 bytes at a time (rows at 8 or 4 bytes) or 2 (rows at 2 bytes).
 enum class MatmulPipe : std::uint8_t {
     tensor,
     eight_bit,
@@ -36,28 +36,28 @@ inline constexpr std::size_t matmul_pipe_count = 7;
 
 struct MatmulParameters {
     Time launch;                  ///< gap in a replayed graph, launch, first block, drain
-    Time cold_fill;               ///< more of it when all operands come from DRAM
-    Time k_step;                  ///< latency of 128 bytes of k, over the stages in flight
-    double issue_fraction = 1.0;  ///< of the peak, main loop of a 128 x 256 tile
+    Time cold_fill;               ///< additional prologue when all operands come from DRAM
+    Time k_step;                  ///< latency of 128 bytes of k, divided by the stages in flight
+    double issue_fraction = 1.0;  ///< share of the peak in the main loop of a 128 x 256 tile
     double feed_elements = 0.0;   ///< operand feed of small tiles
-    double burst_fraction = 1.0;  ///< of the peak under the power limit, short products
+    double burst_fraction = 1.0;  ///< share of the peak under the power limit, short products
     double sustained_fraction = 1.0;
-    Time droop;  ///< product at peak rate after which half of the fall is done
+    Time droop;  ///< length of a product, at peak rate, at which the clock has fallen half way
     double dram_fraction = 1.0;
     BytesPerCycle l2_per_sm;
     double multicast = 1.0;  ///< blocks of a cluster that share one operand load
-    double straddle = 0.0;   ///< lines more for a line of a row that starts between lines
+    double straddle = 0.0;   ///< additional lines for a line of a row that starts between lines
     BytesPerCycle store_per_sm;
     Time second_kernel;         ///< adds the partial sums of a split k
     double quantisation = 0.0;  ///< 1: whole waves; 0: a library that hides the tail
     Bandwidth gemv_per_sm;      ///< zero: no matrix-vector kernel
     std::array<double, 4> aligned{1.0, 1.0, 1.0, 1.0};  ///< rows at 16, 8, 4, 2 bytes
-    Time quantise;  ///< zero: the operands have their type already
+    Time quantise;  ///< zero: the operands already have their type
     Bandwidth quantise_warm;
     Bandwidth quantise_cold;
-    double energy = 0.0;  ///< pJ per FLOP at full load; zero: not known
+    double energy = 0.0;  ///< pJ per FLOP at full load; zero: unknown
     Evidence evidence = Evidence::foreign;
-    // What the units of the fields refer to.
+    // Quantities to which the units of the fields refer.
     Frequency clock;
     double sms = 0.0;
     Bandwidth dram;
@@ -68,30 +68,31 @@ struct MatmulParameters {
 
 /// One bundled kernel (M21). A step is one slice of the kernel's depth along k.
 struct BundledMatmul {
-    Time launch;                  ///< start and drain of the kernel; zero: those of an empty one
-    Time start;                   ///< until all multiprocessors have their first operands
+    Time launch;                  ///< start and end of the kernel; zero: those of an empty one
+    Time start;                   ///< time until all multiprocessors have their first operands
     Time fill;                    ///< of one round of blocks: prologue and epilogue
-    Time cold_fill;               ///< more of the first when all operands come from DRAM
-    Time step;                    ///< latency of a step of a block alone, operands in L2
-    Time step_miss;               ///< more of it when the operands come from DRAM
-    Time step_unaligned;          ///< more of it when one operand alone is read by elements
-    Time fill_unaligned;          ///< more of `fill` when C is stored by elements
-    double issue_fraction = 1.0;  ///< of the limiting pipe, multiprocessor full
+    Time cold_fill;               ///< additional time of the first when all operands come from DRAM
+    Time step;                    ///< latency of a step of a block alone, with operands in L2
+    Time step_miss;               ///< additional time of a step when the operands come from DRAM
+    Time step_unaligned;          ///< additional time of a step when only one operand is read by
+                                  ///< elements
+    Time fill_unaligned;          ///< additional time of `fill` when C is stored by elements
+    double issue_fraction = 1.0;  ///< share of the limiting pipe on a full multiprocessor
     BytesPerCycle store_per_sm;   ///< epilogue; zero: hidden or negligible
     BytesPerCycle feed_per_sm;    ///< operands from L2 by the copy engine; zero: never binds
     Evidence evidence = Evidence::foreign;
-    Frequency clock{};  ///< that the fields in clocks refer to
+    Frequency clock{};  ///< clock to which the fields in clocks refer
 };
 
 struct BundledMatmuls {
-    std::optional<BundledMatmul> naive;  ///< coalesced too: their loops differ in loads alone
+    std::optional<BundledMatmul> naive;  ///< also coalesced: only their loads differ
     std::optional<BundledMatmul> tiled, register_tiled, mma, wgmma;
 };
 
 struct MatmulCalibration {
     std::array<std::optional<MatmulParameters>, matmul_pipe_count> pipes;
     BundledMatmuls bundled;
-    Time stream_launch;  ///< a call from an eager framework, between two events; zero: not known
+    Time stream_launch;  ///< a call from an eager framework, between two events; zero: unknown
 
     [[nodiscard]] const MatmulParameters* find(MatmulPipe pipe) const {
         const auto& found = pipes[static_cast<std::size_t>(pipe)];
@@ -103,12 +104,12 @@ struct MatmulCalibration {
 [[nodiscard]] std::span<const Section<MatmulParameters>> matmul_sections();
 /// naive, tiled, register_tiled, mma and wgmma.
 [[nodiscard]] std::span<const Section<BundledMatmul>> bundled_matmul_sections();
-/// What the host of a call adds.
+/// The section of the time that the host of a call adds.
 [[nodiscard]] std::span<const Section<MatmulCalibration>> matmul_call_sections();
 
-/// What the description and its family say; empty sets where they say nothing. Where the power
-/// fractions are the family's, they are capped by the best rate that a library was seen to reach
-/// on this GPU (`measured.gemm`).
+/// The values of the description and its family; empty sets if they state none. Power fractions
+/// that come from the family are capped by the best rate that a library was seen to reach on this
+/// GPU (`measured.gemm`).
 [[nodiscard]] MatmulCalibration read_matmul_calibration(const hardware::Description& description,
                                                         const Consists& gpu);
 

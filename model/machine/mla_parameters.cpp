@@ -17,25 +17,25 @@ using enum Need;
 using D = MlaDecodeParameters;
 constexpr std::array decode{  //                                              16 bits, 8 bits
     parameter<&D::start>("start", span_of_time, "fixed time of a call, without the gaps between its kernels", {tables, tables}, required),
-    parameter<&D::query_passes>("query_passes", factor, "times that queries and outputs pass at DRAM bandwidth", {tables, tables}),
-    parameter<&D::tensor_fraction>("tensor_fraction", share_of_peak, "share of the dense tensor peak in a tile of heads", {tables, tables}, required),
-    parameter<&D::narrow_fraction>("narrow_fraction", share_of_peak, "the same in a tile of 16 heads", {tables, tables}),
-    parameter<&D::repeats>("repeats", factor, "share of the latents that each further tile of heads reads from DRAM again", {tables, tables}),
+    parameter<&D::query_passes>("query_passes", factor, "number of passes over queries and outputs at DRAM bandwidth", {tables, tables}),
+    parameter<&D::tensor_fraction>("tensor_fraction", share_of_peak, "share of the dense tensor peak reached in a tile of heads", {tables, tables}, required),
+    parameter<&D::narrow_fraction>("narrow_fraction", share_of_peak, "the same for a tile of 16 heads", {tables, tables}),
+    parameter<&D::repeats>("repeats", factor, "share of the latents that each further tile of heads reads again from DRAM", {tables, tables}),
     parameter<&D::tile>("tile", span_of_time, "prologue and epilogue of a thread block", {tables, tables}),
     parameter<&D::dram_fraction>("dram_fraction", share_of_peak, "share of the DRAM bandwidth that the stream of latents reaches", {tables, tables}),
     parameter<&D::dram_start>("dram_start", span_of_time, "exposed start of a stream from DRAM", {tables, tables}),
-    parameter<&D::combine>("combine", span_of_time, "combining split keys", {tables, tables}),
-    parameter<&D::combine_split>("combine_split", span_of_time, "the same, per split", {tables, tables}),
+    parameter<&D::combine>("combine", span_of_time, "fixed time of combining split keys", {tables, tables}),
+    parameter<&D::combine_split>("combine_split", span_of_time, "time of combining per split", {tables, tables}),
 };
 
 using P = MlaPrefillParameters;
 constexpr std::array prefill{  //                                             16 bits, 8 bits
     parameter<&P::start>("start", span_of_time, "fixed time of a call, without the gaps between its kernels", {tables, tables}, required),
-    parameter<&P::rotate_passes>("rotate_passes", factor, "passes over queries and keys of the kernel that rotates them and writes the cache, at DRAM bandwidth", {tables, tables}),
+    parameter<&P::rotate_passes>("rotate_passes", factor, "passes over queries and keys, at DRAM bandwidth, of the kernel that rotates them and writes the cache", {tables, tables}),
     parameter<&P::tensor_fraction>("tensor_fraction", share_of_peak, "share of the dense tensor peak in a block of scores", {tables, tables}, required),
     parameter<&P::tile>("tile", span_of_time, "prologue and epilogue of a tile of queries", {tables, tables}),
-    parameter<&P::lone_block_factor>("lone_block_factor", factor, "time of a block whose tile has its multiprocessor alone, over the shared time", {tables, tables}),
-    parameter<&P::tail>("tail", factor, "share of the longest tile that stands out after the average", {tables, tables}),
+    parameter<&P::lone_block_factor>("lone_block_factor", factor, "time of a block whose tile has its multiprocessor alone, over its time when shared", {tables, tables}),
+    parameter<&P::tail>("tail", factor, "share of the longest tile that adds to the average time of the tiles", {tables, tables}),
 };
 // clang-format on
 

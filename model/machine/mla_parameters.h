@@ -3,8 +3,9 @@
 //
 //   if (machine.mla.decode) ... machine.mla.decode->tensor_fraction ...
 //
-// They are fields `model.mla.*`: prefill and absorbed decoding, each over a cache of 16 bits and of
-// 8 bits, which have kernels of their own. GPUs without measurements take their architecture's.
+// They are the fields `model.mla.*`: prefill and absorbed decoding, each over a cache of 16 bits
+// and of 8 bits, which have separate kernels. GPUs without measurements take their architecture's
+// values.
 #pragma once
 
 #include <optional>
@@ -19,26 +20,28 @@ namespace ridge::model {
 /// Absorbed decoding: every tile of heads walks the latents of its sequence.
 struct MlaDecodeParameters {
     Time start{};                  ///< of the call
-    double query_passes = 1.0;     ///< times that queries and outputs pass at DRAM bandwidth
-    double tensor_fraction = 1.0;  ///< of the dense peak in a tile of heads
+    double query_passes = 1.0;     ///< passes over queries and outputs at DRAM bandwidth
+    double tensor_fraction = 1.0;  ///< share of the dense peak in a tile of heads
     double narrow_fraction = 0.0;  ///< the same in a tile of 16 heads; 0: there is none
-    double repeats = 0.0;          ///< of the latents that each further tile of heads reads again
+    double repeats = 0.0;          ///< share of the latents that each further tile of heads reads
+                                   ///< again
     Time tile{};                   ///< prologue and epilogue of a thread block
-    double dram_fraction = 1.0;    ///< of the DRAM bandwidth that the latents reach
+    double dram_fraction = 1.0;    ///< share of the DRAM bandwidth that the latents reach
     Time dram_start{};             ///< exposed start of their stream
-    Time combine{};                ///< of split keys
+    Time combine{};                ///< fixed time to combine split keys
     Time combine_split{};          ///< the same, per split
     bool own = false;              ///< fitted to this GPU, not taken from its architecture
 };
 
-/// Prefill, causal, over expanded keys and values.
+/// Causal prefill over expanded keys and values.
 struct MlaPrefillParameters {
     Time start{};                    ///< of the call
     double rotate_passes = 1.0;      ///< passes of the kernel that rotates and writes the cache
-    double tensor_fraction = 1.0;    ///< of the dense peak in a block of scores
+    double tensor_fraction = 1.0;    ///< share of the dense peak in a block of scores
     Time tile{};                     ///< prologue and epilogue of a tile of queries
-    double lone_block_factor = 1.0;  ///< of a block whose tile has its multiprocessor alone
-    double tail = 0.6;               ///< of the longest tile, stands out after the average
+    double lone_block_factor = 1.0;  ///< time of a block whose tile has its multiprocessor alone,
+                                     ///< over shared
+    double tail = 0.6;               ///< share of the longest tile that adds to the average
     bool own = false;
 };
 

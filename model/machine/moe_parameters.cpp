@@ -17,13 +17,13 @@ using enum Need;
 using P = MoeParameters;
 constexpr std::array table{
     parameter<&P::start>("start", span_of_time, "fixed time of a block, without the gaps between its kernels", {tables}, required),
-    parameter<&P::sort>("sort", span_of_time, "more of it where the tokens are sorted by several kernels", {tables}),
-    parameter<&P::quantise>("quantise", span_of_time, "more of it for experts of 8 bits and fewer, whose rows are quantised", {tables}),
-    parameter<&P::step>("step", span_of_time, "latency of 128 bytes along k of grouped products, which are not split, beyond the library's", {tables}),
+    parameter<&P::sort>("sort", span_of_time, "additional fixed time if several kernels sort the tokens", {tables}),
+    parameter<&P::quantise>("quantise", span_of_time, "additional fixed time for experts of 8 bits and fewer, whose rows are quantised", {tables}),
+    parameter<&P::step>("step", span_of_time, "latency of 128 bytes along k in grouped products, which do not split k, beyond the library's", {tables}),
     parameter<&P::expert>("expert", span_of_time, "time of each expert that has rows", {tables}),
     parameter<&P::product_factor>("product_factor", factor, "time of a grouped product over that of the library's batched product", {tables}),
-    parameter<&P::uneven>("uneven", factor, "more of that time where the loads of experts follow a power law, as a share", {tables}),
-    parameter<&P::overlap>("overlap", factor, "part of the shorter of DRAM and tensor time of a product that the longer does not hide", {tables}),
+    parameter<&P::uneven>("uneven", factor, "additional share of that time when the loads of experts follow a power law", {tables}),
+    parameter<&P::overlap>("overlap", factor, "part of the shorter of a product's DRAM and tensor time that the longer does not hide", {tables}),
     parameter<&P::row_rate>("row_bytes_per_clock", rate_per_clock, "rate at which one multiprocessor moves rows between the products", {tables}, required),
     parameter<&P::token_rate>("token_bytes_per_clock", rate_per_clock, "rate at which one multiprocessor writes the weighted sums of tokens", {tables}, required),
 };

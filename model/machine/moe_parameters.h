@@ -3,7 +3,7 @@
 //
 //   if (machine.moe) ... machine.moe->row_rate ...
 //
-// They are fields `model.moe.*`. The products themselves have the parameters of `model.matmul`.
+// They are the fields `model.moe.*`. The products themselves use the parameters of `model.matmul`.
 #pragma once
 
 #include <optional>
@@ -16,14 +16,16 @@
 namespace ridge::model {
 
 struct MoeParameters {
-    Time start{};                 ///< of the block: fixed times of its kernels
-    Time sort{};                  ///< more of it above the tokens that one thread block sorts
-    Time quantise{};              ///< more of it for experts of 8 bits and fewer
+    Time start{};                 ///< fixed times of the kernels of a block
+    Time sort{};                  ///< additional time above the number of tokens that one thread
+                                  ///< block sorts
+    Time quantise{};              ///< additional time for experts of 8 bits and fewer
     Time step{};                  ///< 128 bytes along k of products that are not split
     Time expert{};                ///< of each expert that has rows
     double product_factor = 1.0;  ///< grouped products over products of the library
-    double uneven = 0.0;          ///< more of it where loads follow a power law
-    double overlap = 0.0;         ///< of the shorter of DRAM and tensor time, not hidden
+    double uneven = 0.0;          ///< additional share when loads follow a power law
+    double overlap = 0.0;         ///< share of the shorter of DRAM and tensor time that is not
+                                  ///< hidden
     BytesPerCycle row_rate{};     ///< rows between the kernels, per multiprocessor
     BytesPerCycle token_rate{};   ///< tokens in and out, per multiprocessor
     bool own = false;             ///< fitted to this GPU, not taken from its architecture
@@ -31,7 +33,7 @@ struct MoeParameters {
 
 [[nodiscard]] std::span<const Section<MoeParameters>> moe_sections();
 
-/// Empty where the description and its architecture say nothing.
+/// Empty if the description and its architecture state no values.
 [[nodiscard]] std::optional<MoeParameters> read_moe_parameters(const hardware::Description& gpu);
 
 }  // namespace ridge::model

@@ -12,13 +12,14 @@ std::int64_t warps_of(const BlockResources& block, const SmLimits& limits) {
     return ceil_divide(block.threads, limits.warp_size);
 }
 
-/// Blocks that fit by registers. A kernel that uses none is not limited.
+/// Blocks that fit by registers. A kernel that uses no registers is not limited.
 std::int64_t blocks_by_registers(const BlockResources& block, const SmLimits& limits) {
     if (block.registers <= 0) return limits.blocks;
     if (block.registers > limits.registers_per_thread) return 0;
     const std::int64_t warps = warps_of(block, limits);
     const std::int64_t per_warp = registers_of_warp(block, limits);
-    // One block is checked as if its warps lay alike in four partitions, even where there are two.
+    // One block is checked as if its warps were spread evenly over four partitions, even if there
+    // are two.
     constexpr std::int64_t checked = 4;
     const std::int64_t assumed = per_warp * ceil_divide(warps, checked) * checked;
     if (assumed > limits.registers_per_block) return 0;
@@ -80,7 +81,7 @@ std::optional<std::int64_t> fewer_registers(const BlockResources& block, const S
 std::optional<Bytes> less_shared(const BlockResources& block, const SmLimits& limits) {
     const Occupancy now = occupancy(block, limits);
     if (block.shared <= Bytes{} || now.limiter != OccupancyLimiter::shared) return std::nullopt;
-    // One block more takes whole units of its share.
+    // One more block takes whole units of its share.
     const double share = limits.shared / static_cast<double>(now.blocks + 1) / limits.shared_unit;
     const Bytes left = std::min(std::floor(share) * limits.shared_unit - limits.shared_reserved,
                                 limits.shared_per_block);

@@ -1,15 +1,14 @@
-// A parameter of the model, declared once: name, unit, range, meaning, and what determines it.
+// A parameter of the model, declared once: its name, unit, range, meaning and origin.
 //
-// A parameter set is a plain struct (`FlashParameters`). Beside it stands one constexpr table with a
-// row per parameter, and a `Section` for each part of a description that holds such a set:
+// A parameter set is a plain struct (`FlashParameters`). One constexpr table has a row for each of
+// its parameters, and there is a `Section` for each part of a description that holds such a set:
 //
-//   parameter<&FlashParameters::tile>("tile", ranges::span_of_time, "prologue, pipeline fill, epilogue ...",
+//   parameter<&FlashParameters::tile>("tile", ranges::span_of_time, "prologue ... epilogue",
 //                                     {none, tables, tables})    // flash1, flash2, flash3
 //
 // The unit follows from the member's type. Schema, reader, writer, `ridge fit` and the list in
-// docs/gpu-files.md follow from these tables (`parameters.h`), so a row is all that a new parameter
-// takes. A rate of the whole GPU whose field is per clock of one multiprocessor is converted by its
-// row (`per_clock`).
+// docs/gpu-files.md follow from these tables (`parameters.h`), so a new parameter needs only a row.
+// `per_clock` rows convert a rate of the whole GPU whose field is per clock of one multiprocessor.
 //
 // Limits: parameters are positive; at most fourteen sections share a table.
 #pragma once
@@ -28,12 +27,12 @@ namespace ridge::model {
 
 struct Machine;
 
-/// What determines a parameter. A value that does not stem from this GPU is its family's.
+/// What determines a parameter. A value that does not come from this GPU comes from its family.
 enum class Origin : std::uint8_t {
-    none,      ///< the section does not have it
-    tables,    ///< `ridge fit` of public tables
+    none,      ///< the section does not have the parameter
+    tables,    ///< `ridge fit` to public tables
     records,   ///< `ridge fit --records`
-    either,    ///< one of the two
+    either,    ///< either of the two
     measured,  ///< read off a microbenchmark or counters
     assumed    ///< taken from documents, sources or figures; no fit changes it
 };
@@ -41,16 +40,16 @@ enum class Origin : std::uint8_t {
 [[nodiscard]] std::string_view to_string(Origin origin);
 
 inline constexpr std::size_t most_sections = 14;
-using Origins = std::array<Origin, most_sections>;  ///< by section of a table
+using Origins = std::array<Origin, most_sections>;  ///< one per section of a table
 
-/// The same for all sections.
+/// The same origin for all sections.
 [[nodiscard]] constexpr Origins everywhere(Origin origin) {
     Origins origins{};
     origins.fill(origin);
     return origins;
 }
 
-/// Whether a set can be without it: the parameter then keeps its default or is inherited.
+/// Whether a set needs the parameter. An optional one keeps its default or is inherited.
 enum class Need : std::uint8_t { optional, required };
 
 /// One row of the table of `Set`.
@@ -87,7 +86,7 @@ struct MemberOf<Value Owner::*> {
     using Set = Owner;
 };
 
-/// The object behind a chain of members, or of callables for what is no member.
+/// The object at the end of a chain of members, or of callables for what is not a member.
 template <class Set, class First, class... Rest>
 constexpr auto& follow(Set& set, First first, Rest... rest) {
     if constexpr (sizeof...(rest) == 0) {
@@ -148,7 +147,7 @@ constexpr auto parameter(std::string_view name, hardware::Range range, std::stri
     return parameter_of<Set, first, rest...>(name, range, meaning, origins, need);
 }
 
-/// A bandwidth of the whole GPU whose field is per clock of one multiprocessor; `Set` has
+/// A bandwidth of the whole GPU whose field is per clock of one multiprocessor. `Set` needs
 /// `sm_clocks()`, the cycles of all multiprocessors per second.
 template <auto first, auto... rest>
 constexpr auto per_clock(std::string_view name, hardware::Range range, std::string_view meaning,
@@ -165,8 +164,8 @@ constexpr auto per_clock(std::string_view name, hardware::Range range, std::stri
     return row;
 }
 
-/// A time of work on a multiprocessor, whose field counts its clocks: what carries over to another
-/// GPU (docs/model.md L1). `Set` has `clock`.
+/// A time of work on a multiprocessor whose field is in the multiprocessor's clocks, which carry
+/// over to another GPU (docs/model.md L1). `Set` needs `clock`.
 template <auto first, auto... rest>
 constexpr auto in_clocks(std::string_view name, hardware::Range range, std::string_view meaning,
                          Origins origins, Need need = Need::optional) {
@@ -182,7 +181,7 @@ constexpr auto in_clocks(std::string_view name, hardware::Range range, std::stri
     return row;
 }
 
-/// Clocks of a multiprocessor that the set keeps as a plain number.
+/// A number of clocks of a multiprocessor that the set keeps as a plain number.
 template <auto first, auto... rest>
 constexpr auto count_of_clocks(std::string_view name, hardware::Range range,
                                std::string_view meaning, Origins origins,
@@ -193,7 +192,7 @@ constexpr auto count_of_clocks(std::string_view name, hardware::Range range,
     return row;
 }
 
-/// A bandwidth whose field is its share of that of DRAM; `Set` has `dram`.
+/// A bandwidth whose field is its share of the DRAM bandwidth. `Set` needs `dram`.
 template <auto first, auto... rest>
 constexpr auto share_of_dram(std::string_view name, hardware::Range range, std::string_view meaning,
                              Origins origins, Need need = Need::optional) {
@@ -210,12 +209,13 @@ constexpr auto share_of_dram(std::string_view name, hardware::Range range, std::
     return row;
 }
 
-/// A place (see `section`): a member of what `held`, an optional member of a machine, holds.
+/// A place (see `section`): a member of the object that `held`, an optional member of a machine,
+/// holds.
 template <auto held, auto member>
 constexpr auto in_held =
     [](auto& machine) { return machine.*held ? &((*(machine.*held)).*member) : nullptr; };
 
-/// A section whose set lies in a machine where `place` points to; nullptr where it has none.
+/// A section whose set is where `place` points in a machine; nullptr if the machine has none.
 template <class Set, auto place>
 constexpr Section<Set> section(std::string_view path, std::string_view title,
                                std::span<const Parameter<Set>> table, std::size_t column = 0) {
@@ -231,10 +231,10 @@ constexpr Section<Set> section(std::string_view path, std::string_view title,
 namespace ranges {
 
 inline constexpr hardware::Range share{1e-4, 1.0};
-/// Of a quoted peak, which a higher clock than the quoted one may exceed.
+/// Share of a quoted peak, which a clock above the quoted one may exceed.
 inline constexpr hardware::Range share_of_peak{1e-4, 2.0};
 inline constexpr hardware::Range factor{1e-3, 100.0};
-/// Of the norm by which resources overlap: 1 adds them, many take the longest.
+/// Exponent of the norm by which resources overlap: 1 adds them, a large one takes the longest.
 inline constexpr hardware::Range exponent_of_norm{0.5, 20.0};
 inline constexpr hardware::Range span_of_time{1e-12, 1.0};
 inline constexpr hardware::Range rate_per_clock{1e-2, 1e5};

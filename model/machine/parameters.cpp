@@ -79,11 +79,11 @@ std::string_view to_string(Origin origin) {
         case Origin::none:
             return "none";
         case Origin::tables:
-            return "fit to tables";
+            return "fitted to tables";
         case Origin::records:
-            return "fit to records";
+            return "fitted to records";
         case Origin::either:
-            return "fit to tables or records";
+            return "fitted to tables or records";
         case Origin::measured:
             return "measured";
         case Origin::assumed:

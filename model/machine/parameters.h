@@ -3,8 +3,8 @@
 //   for (const ModelParameter& each : model_parameters()) ...   // each.field.path, each.origin
 //   find_parameter("model.matmul.tensor.launch")->read(machine) // 2.5e-6
 //
-// Descriptions take their fields `model.*` from here (`catalogue.h`), `ridge fit` its free
-// parameters, and docs/gpu-files.md its list.
+// Descriptions take their fields `model.*` from this list (`catalogue.h`), `ridge fit` takes its
+// free parameters from it, and docs/gpu-files.md its table.
 #pragma once
 
 #include <functional>
@@ -24,16 +24,16 @@ struct ModelParameter {
     std::string_view section;
     std::string_view name;  ///< within the section
     Origin origin = Origin::none;
-    /// In base units; empty where the machine has no such set.
+    /// Reads the value in base units; empty if the machine has no such set.
     std::function<std::optional<double>(const Machine&)> read;
-    /// Into the set that the machine has; false where it has none.
+    /// Writes the value into the machine's set; false if it has none.
     std::function<bool(Machine&, double)> write;
 };
 
-/// All of them, in the order in which they are shown.
+/// All parameters, in the order in which they are shown.
 [[nodiscard]] const std::vector<ModelParameter>& model_parameters();
 
-/// The fields alone, which a schema needs: without functions.
+/// Only the fields, without functions, as a schema needs them.
 [[nodiscard]] std::vector<hardware::Field> parameter_fields();
 
 /// The parameter of this path, or nullptr.

@@ -11,7 +11,7 @@
 namespace ridge::model {
 namespace {
 
-/// A row for a member of the machine's L2, of which its memory-bound kernels have a copy.
+/// A row for a member of the machine's L2. The machine's memory parameters hold a copy of the L2.
 template <auto member>
 constexpr Parameter<Machine> l2_parameter(std::string_view name, hardware::Range range,
                                           std::string_view meaning, Origin origin) {
@@ -62,7 +62,7 @@ Bytes Residency::displaced(Bytes filled, L2State state) const {
 double retained(Bytes footprint, Bytes capacity, double steepness) {
     if (capacity <= Bytes{}) return 0.0;
     const double share = footprint / capacity;
-    // Beside one, a power below 2^-53 is lost: the exponent tells that without computing it.
+    // A power below 2^-53 is lost beside 1. The exponent shows that without computing the power.
     constexpr double rounding = -53.0;
     constexpr int fraction_bits = 52;
     constexpr int bias = 1023;

@@ -15,7 +15,7 @@ namespace {
 
 using Block = ResidualForest::Block;
 
-/// What the splits of a block's trees say, level by level.
+/// The answers of the splits of a block's trees, level by level.
 using Sides = std::array<Block::Each, residual_levels>;
 using SidesOfBlocks = std::array<Sides, most_residual_trees / Block::lanes>;
 using Values = std::array<float, most_residual_features>;
@@ -26,8 +26,8 @@ Values singles(const FeatureValues& features) {
     return values;
 }
 
-/// Adds the trees of a block, lane by lane: a loop that compilers turn into instructions as wide as the
-/// function allows into which this is inlined.
+/// Adds the trees of a block, lane by lane. Compilers turn this loop into instructions as wide as
+/// the function into which it is inlined allows.
 [[gnu::always_inline]] inline void add_trees(const Block& block, const Sides& side,
                                              Block::Each& sums) {
     for (std::size_t lane = 0; lane < Block::lanes; ++lane) {
@@ -57,7 +57,7 @@ Values singles(const FeatureValues& features) {
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define RIDGE_HAS_AVX2
-/// What `at_anywhere` says, bit by bit.
+/// The same result as `at_anywhere`, bit by bit.
 [[gnu::target("avx2")]] double sum_with_avx2(const std::vector<Block>& blocks,
                                              const FeatureValues& features) {
     static_assert(most_residual_features == 2 * Block::lanes);
@@ -68,13 +68,14 @@ Values singles(const FeatureValues& features) {
     const __m256 half = _mm256_set1_ps(0.5F);
     const __m256 one = _mm256_set1_ps(1.0F);
     const __m256i last_in_front = _mm256_set1_epi32(Block::lanes - 1);
-    alignas(64) SidesOfBlocks sides;  // only those of the blocks are set and read
+    alignas(64) SidesOfBlocks sides;  // only the entries of the blocks are set and read
     for (std::size_t i = 0; i < blocks.size(); ++i) {
         for (std::size_t level = 0; level < residual_levels; ++level) {
             const Block& block = blocks[i];
             const __m256i feature =
                 _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block.features[level].data()));
-            // A permutation sees the three lowest bits; the fourth says which half of the features.
+            // A permutation sees the three lowest bits; the fourth selects the half of the
+            // features.
             const __m256 is_back = _mm256_castsi256_ps(_mm256_cmpgt_epi32(feature, last_in_front));
             const __m256 value =
                 _mm256_or_ps(_mm256_andnot_ps(is_back, _mm256_permutevar8x32_ps(front, feature)),
@@ -140,7 +141,7 @@ double ResidualForest::at(const FeatureValues& features) const {
 
 double ResidualForest::at_anywhere(const FeatureValues& features) const {
     const Values values = singles(features);
-    SidesOfBlocks sides;  // only those of the blocks are set and read
+    SidesOfBlocks sides;  // only the entries of the blocks are set and read
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
         const Block& block = blocks_[i];
         for (std::size_t level = 0; level < residual_levels; ++level) {

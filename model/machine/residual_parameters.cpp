@@ -45,7 +45,8 @@ constexpr std::array<std::string_view, 16> torch_product_features{
     "m",       "n",       "k",     "batch", "variant",      "bias",
     "align_n", "align_k", "tiles", "wave",  "tiles_narrow", "wave_narrow",
     "last",    "work",    "bytes", "l2"};
-/// Of one type and layout: in their place the block's tile, which tells kernels apart.
+/// For one type and layout. In place of the variant they have the block's tile, which tells kernels
+/// apart.
 constexpr std::array<std::string_view, 16> torch_float_features{
     "m",       "n",       "k",     "batch", "tile",         "bias",
     "align_n", "align_k", "tiles", "wave",  "tiles_narrow", "wave_narrow",
@@ -59,14 +60,14 @@ constexpr std::array<std::string_view, 12> torch_stream_features{
     "kernel", "elements", "bytes",  "type",   "output", "reads",
     "cost",   "cols",     "stride", "pieces", "align",  "l2"};
 
-/// The share by which a factor may change a time that public tables determine, with thousands of
-/// rows in a class, and one of records.
+/// The largest factor of a correction: the usual one, and a wider one for classes whose times
+/// scatter more. (docs/model.md K3)
 constexpr double usual_correction = 1.2;
 constexpr double wide_correction = 1.5;
-/// Of kernels among which a library chooses by rules that no equation here has.
+/// For kernels among which a library chooses by rules that no equation here covers.
 constexpr double widest_correction = 2.5;
 
-/// What determines a class: tables of many GPUs, or the records of one.
+/// What determines a class: public tables of many GPUs, or the records of one GPU.
 enum class Rows : std::uint8_t { tables, records };
 
 constexpr bool has(std::span<const std::string_view> features, std::string_view name) {
@@ -161,7 +162,7 @@ std::string path_of(ResidualClass residual_class, std::string_view field) {
     return path += field;
 }
 
-/// A field as its description holds it.
+/// A field as its description states it.
 struct WrittenField {
     std::string path;
     SharedText text;
@@ -175,7 +176,7 @@ struct WrittenField {
     bool operator<(const WrittenField& other) const { return key() < other.key(); }
 };
 
-/// One class as its description holds it.
+/// One class as its description states it.
 struct WrittenClass {
     ResidualClass residual_class{};
     WrittenField implementation;
@@ -190,7 +191,7 @@ struct WrittenClass {
     bool operator<(const WrittenClass& other) const { return key() < other.key(); }
 };
 
-/// Reads one field's text; every error names the field.
+/// Reads the text of one field; every error names the field.
 class Text {
   public:
     explicit Text(const WrittenField& field)
@@ -200,7 +201,7 @@ class Text {
         throw InputError(fmt::format("{}: '{}' {}", path_, part, why), location_);
     }
 
-    /// The parts between commas, each cut at its spaces.
+    /// The parts between commas, each split at its spaces.
     [[nodiscard]] std::vector<std::vector<std::string_view>> parts() const {
         std::vector<std::vector<std::string_view>> all(1);
         std::string_view rest = text_;
@@ -229,7 +230,7 @@ class Text {
     [[nodiscard]] std::uint8_t feature(ResidualClass residual_class, std::string_view word) const {
         const auto names = residual_features(residual_class);
         const auto found = std::find(names.begin(), names.end(), word);
-        if (found == names.end()) refuse(word, "is no feature of this class");
+        if (found == names.end()) refuse(word, "is not a feature of this class");
         return static_cast<std::uint8_t>(found - names.begin());
     }
 
@@ -245,7 +246,7 @@ void read_range(const Text& text, ResidualClass residual_class, ResidualFit& fit
         if (words.size() != 3) text.refuse(words[0], "needs a least and a largest value");
         const double least = text.number(words[1]);
         const double most = text.number(words[2]);
-        if (most < least) text.refuse(words[0], "has a range that falls");
+        if (most < least) text.refuse(words[0], "has a largest value below its least");
         const std::size_t feature = text.feature(residual_class, words[0]);
         fit.range.least[feature] = least;
         fit.range.most[feature] = most;
@@ -269,7 +270,7 @@ std::vector<ResidualSplit> read_splits(const Text& text, ResidualClass residual_
         for (std::size_t i = 1; i < words.size(); i += 2) {
             const ResidualSplit split{feature, residual_unit * text.number(words[i]),
                                       residual_unit * text.number(words[i + 1])};
-            if (!(split.width > 0.0)) text.refuse(words[i + 1], "is no width");
+            if (!(split.width > 0.0)) text.refuse(words[i + 1], "is not a positive width");
             if (splits.size() == most_residual_splits)
                 text.refuse(words[i], "is one split too many");
             splits.push_back(split);
@@ -282,7 +283,7 @@ std::vector<ResidualTree> read_trees(const Text& text, std::size_t splits) {
     std::vector<ResidualTree> trees;
     for (const auto& words : text.parts()) {
         if (words.size() != residual_levels + residual_leaves) {
-            text.refuse(words[0], "begins a tree that has not four splits and 16 values");
+            text.refuse(words[0], "begins a tree that does not have four splits and 16 values");
         }
         if (trees.size() == most_residual_trees) text.refuse(words[0], "is one tree too many");
         ResidualTree& tree = trees.emplace_back();
@@ -290,14 +291,14 @@ std::vector<ResidualTree> read_trees(const Text& text, std::size_t splits) {
             const double split = text.number(words[level]);
             if (!(split >= 0.0 && split < static_cast<double>(splits) &&
                   split == std::floor(split))) {
-                text.refuse(words[level], "is no split");
+                text.refuse(words[level], "is not the number of a split");
             }
             tree.splits[level] = static_cast<std::uint8_t>(split);
         }
         for (std::size_t leaf = 0; leaf < residual_leaves; ++leaf) {
             tree.values[leaf] = residual_unit * text.number(words[residual_levels + leaf]);
             if (std::abs(tree.values[leaf]) > 1.0) {
-                text.refuse(words[residual_levels + leaf], "is beyond 10000");
+                text.refuse(words[residual_levels + leaf], "is larger than 10000");
             }
         }
     }
@@ -322,7 +323,7 @@ WrittenClass written_class(const hardware::Description& gpu, ResidualClass resid
                          .spread = 1.0};
     const WrittenField spread = field("spread");
     written.spread = gpu.number(spread.path).value_or(1.0);
-    // A relative's correction leaves more on this GPU than on its own. (K5)
+    // A correction taken from a relative leaves larger errors here than on its own GPU. (K5)
     if (gpu.find(spread.path)->inherited) written.spread = std::sqrt(written.spread);
     if (!spread_range.contains(written.spread)) {
         throw InputError(spread.path + " must lie between 0.1 and 2", spread.location);
@@ -342,8 +343,8 @@ ResidualFit fit_of(const WrittenClass& written) {
     return fit;
 }
 
-/// What is read of a class, once for all machines of a process whose descriptions write the same;
-/// forgotten when there are many.
+/// Reads a class once for all machines of the process whose descriptions state the same text. The
+/// cache is cleared when it holds many classes.
 std::shared_ptr<const LazyResidualFit> shared_fit(WrittenClass written) {
     constexpr std::size_t most_kept = 16 * residual_class_count;
     using Key = std::shared_ptr<const WrittenClass>;
@@ -396,7 +397,7 @@ double largest_correction() {
 }
 
 double largest_log_correction(ResidualClass residual_class) {
-    // A prediction asks for it, and a logarithm is not free.
+    // Computed once, since each prediction needs one and a logarithm takes time.
     static const auto logarithms = [] {
         std::array<double, residual_class_count> all{};
         for (std::size_t i = 0; i < all.size(); ++i) all[i] = std::log(class_table[i].largest);
@@ -419,15 +420,15 @@ std::vector<hardware::Field> residual_schema() {
                               .meaning = meaning,
                               .range = {}});
         };
-        add("implementation", "whose kernels it holds for");
-        add("spread", "spread of what it leaves over that of the residuals");
+        add("implementation", "implementation whose kernels it corrects");
+        add("spread", "spread of the corrected residuals over that of the uncorrected ones");
         fields.back().kind = hardware::ValueKind::number;
         fields.back().range = spread_range;
         add("range", "least and largest value of each feature in the data");
         add("splits",
             "thresholds of features, each with the width of its ramp, "
             "x 10000");
-        add("trees", "splits and leaves of trees, in ln(measured / predicted) x 10000");
+        add("trees", "splits and leaves of each tree, in ln(measured / predicted) x 10000");
     }
     return fields;
 }

@@ -1,4 +1,4 @@
-// The residual correction of a GPU, as its description holds it: for each class of operations a sum
+// The residual correction of a GPU as its description states it: for each class of operations a sum
 // of small trees, fitted to ln(measured / predicted). (docs/model.md K1 to K3)
 //
 //   [model.residual.decode]
@@ -10,20 +10,20 @@
 //
 //   const ResidualFit* const fit = machine.residuals->find(ResidualClass::decode);
 //
-// The names are features of the shape (`residual_features`) and `range` is the box of the data in them.
-// `splits` names for each feature its thresholds, each with the width of its ramp; they are numbered
-// from 0 as they stand. A tree is the numbers of its four splits and 16 values. All in ten-thousandths.
-// `residual_forest.h` evaluates them.
+// The names are features of the shape (`residual_features`), and `range` is the box of the data in
+// these features. `splits` lists for each feature its thresholds, each with the width of its ramp;
+// they are numbered from 0 in this order. A tree is the numbers of its four splits and 16 values.
+// All numbers are in ten-thousandths. `residual_forest.h` evaluates the trees.
 //
-// A description of five classes holds some 50 KB, of which a prediction needs one class: a class is
-// understood when it is first asked for, by whichever thread, and stays as it is from then on.
+// A description with five classes holds some 50 KB, of which a prediction needs one class. A class
+// is parsed when any thread first asks for it, and does not change afterwards.
 //
-// To add a class: a name in `ResidualClass`, its row (and, for new features, their names) in
-// `class_table` of residual_parameters.cpp, and what the operation's part of model/residual/ says of its
-// shapes (`features.cpp` for operations that libraries run). Fit, overlays, schema, `ridge calibrate --full` and
-// documentation follow from the table. An implementation of any origin may have classes; a
-// correction holds for the one it was fitted to (`implementation`), or for all of a class whose row
-// says that the implementation is a feature.
+// To add a class, add a name in `ResidualClass`, its row (and the names of any new features) in
+// `class_table` of residual_parameters.cpp, and the features of its shapes in model/residual/
+// (`features.cpp` for operations that libraries run). Fit, overlays, schema, `ridge calibrate
+// --full` and documentation follow from the table. Any implementation may have classes. A
+// correction holds for the one it was fitted to (`implementation`), or for all implementations of a
+// class whose row has the implementation as a feature.
 //
 // Limits: those of `residual_forest.h`.
 #pragma once
@@ -50,34 +50,34 @@ namespace ridge::model {
 /// Operations that share one correction.
 enum class ResidualClass : std::uint8_t {
     product_16,      ///< library products of 16 bits
-    product_8,       ///< of fp8
-    product_4,       ///< of nvfp4
+    product_8,       ///< fp8
+    product_4,       ///< nvfp4
     prefill,         ///< causal attention over all tokens
     decode,          ///< one query
-    prefill_cache8,  ///< over an 8-bit cache
+    prefill_cache8,  ///< prefill over an 8-bit cache
     decode_cache8,
     latent_prefill,
     latent_decode,
     experts,
-    // of records; the others are of tables of many GPUs
+    // based on records; the classes above are based on tables of many GPUs
     product_odd,   ///< library products of 16 bits, rows not at multiples of 16 bytes
-    product_wide,  ///< of fp32 and tf32
+    product_wide,  ///< library products of fp32 and tf32
     bundled_attention,
     bundled_rows,             ///< softmax, norms, reductions
     bundled_pointwise,        ///< elementwise
     bundled_movement,         ///< copies, transposes, gathers
     bundled_access,           ///< strided and misaligned reads
     torch_product_16,         ///< PyTorch's products of 16 bits, rows at multiples of 16 bytes
-    torch_product_odd,        ///< of 16 bits, other rows, more than 16 of them
-    torch_product_odd_thin,   ///< at most 16
-    torch_product_fp32,       ///< of fp32, more than 16 rows, B by columns
-    torch_product_fp32_rows,  ///< B by rows
-    torch_product_fp32_thin,  ///< at most 16 rows, B by columns
+    torch_product_odd,        ///< 16 bits, other rows, more than 16 of them
+    torch_product_odd_thin,   ///< the same, at most 16 rows
+    torch_product_fp32,       ///< fp32, more than 16 rows, B by columns
+    torch_product_fp32_rows,  ///< the same, B by rows
+    torch_product_fp32_thin,  ///< fp32, at most 16 rows, B by columns
     torch_product_fp32_thin_rows,
-    torch_product_tf32,  ///< of tf32, B by columns
+    torch_product_tf32,  ///< tf32, B by columns
     torch_product_tf32_rows,
-    torch_product_8,  ///< of fp8 and int8
-    torch_forward,    ///< scaled_dot_product_attention, each backend
+    torch_product_8,  ///< fp8 and int8
+    torch_forward,    ///< scaled_dot_product_attention, every backend
     torch_backward,
     torch_rows,    ///< reductions, softmax, norms, losses, scans
     torch_streams  ///< pointwise, copies, cat, gather, optimizers
@@ -85,7 +85,7 @@ enum class ResidualClass : std::uint8_t {
 inline constexpr std::size_t residual_class_count = 31;
 [[nodiscard]] std::string_view name_of(ResidualClass residual_class);
 
-/// Kernels of PyTorch.
+/// Whether the class is of PyTorch's kernels.
 [[nodiscard]] constexpr bool is_torch(ResidualClass residual_class) {
     return residual_class >= ResidualClass::torch_product_16;
 }
@@ -93,21 +93,21 @@ inline constexpr std::size_t residual_class_count = 31;
 /// The names of a class's features, in the order in which `model/residual/features.h` gives them.
 [[nodiscard]] std::span<const std::string_view> residual_features(ResidualClass residual_class);
 
-/// Whether a correction holds for all kernels of the class, which one feature tells apart; it then
-/// names `auto`.
+/// Whether a correction holds for all kernels of the class, with one feature to tell them apart.
+/// Its implementation is then `auto`.
 [[nodiscard]] bool has_kernel_feature(ResidualClass residual_class);
 
 /// Whether the state of the L2 is a feature, `l2`: 0 warm, 1 cold, 2 dirty.
 [[nodiscard]] bool has_l2_feature(ResidualClass residual_class);
 
-/// Whether records of one GPU alone determine it: a GPU whose parameters are fitted anew needs it
-/// fitted anew too.
+/// Whether the records of one GPU alone determine the class. If a GPU's parameters are fitted anew,
+/// such a class must be fitted anew too.
 [[nodiscard]] bool rests_on_records(ResidualClass residual_class);
 
-/// A correction's largest factor, and one over its least. (K3)
+/// The largest factor of a correction; the smallest is its reciprocal. (K3)
 [[nodiscard]] double largest_correction(ResidualClass residual_class);
 [[nodiscard]] double largest_correction();                                  ///< of any class
-[[nodiscard]] double largest_log_correction(ResidualClass residual_class);  ///< ln of that
+[[nodiscard]] double largest_log_correction(ResidualClass residual_class);  ///< its logarithm
 
 /// The box of the data.
 struct ResidualRange {
@@ -118,17 +118,17 @@ struct ResidualRange {
 /// The correction of one class.
 struct ResidualFit {
     Implementation implementation = Implementation::automatic;
-    double spread = 1.0;  ///< of what it leaves over the spread of the analytic model's residuals
+    double spread = 1.0;  ///< spread of the corrected residuals over that of the analytic model's
     ResidualRange range;
     ResidualForest forest;
 };
 
-/// The correction of one class, understood when it is first asked for.
+/// The correction of one class, parsed when it is first asked for.
 class LazyResidualFit {
   public:
     explicit LazyResidualFit(ResidualFit fit) : is_read_(true), fit_(std::move(fit)) {}
 
-    /// `read` runs once, and again where it threw.
+    /// `read` runs once, and again if it threw.
     explicit LazyResidualFit(std::function<ResidualFit()> read) : read_(std::move(read)) {}
 
     [[nodiscard]] const ResidualFit& fit() const {
@@ -148,7 +148,7 @@ class LazyResidualFit {
 /// All corrections of a GPU. A copy shares those that it does not replace.
 class Residuals {
   public:
-    /// Null where there is none. InputError names the field that cannot be understood.
+    /// Null if there is none. Throws an InputError that names a field that cannot be parsed.
     [[nodiscard]] const ResidualFit* find(ResidualClass residual_class) const {
         const auto& found = classes_[static_cast<std::size_t>(residual_class)];
         return found ? &found->fit() : nullptr;
@@ -166,14 +166,14 @@ class Residuals {
     std::array<std::shared_ptr<const LazyResidualFit>, residual_class_count> classes_;
 };
 
-/// The fields of a description that hold corrections.
+/// The fields of a description that state corrections.
 [[nodiscard]] std::vector<hardware::Field> residual_schema();
 
-/// The corrections of a description; empty where it has none. InputError names a field that is
-/// missing; what a field holds is read by `Residuals::find`.
+/// The corrections of a description; empty if it has none. Throws an InputError that names a
+/// missing field; the contents of a field are parsed by `Residuals::find`.
 [[nodiscard]] std::shared_ptr<const Residuals> read_residuals(const hardware::Description& gpu);
 
-/// The values of the fields `range`, `splits` and `trees`, as a description writes them.
+/// The values of the fields `range`, `splits` and `trees`, as a description states them.
 [[nodiscard]] std::string range_text(ResidualClass residual_class, const ResidualFit& fit);
 [[nodiscard]] std::string splits_text(ResidualClass residual_class, const ResidualForest& forest);
 [[nodiscard]] std::string trees_text(const ResidualForest& forest);

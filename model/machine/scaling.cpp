@@ -25,15 +25,15 @@ double sustained_share(const Consists& gpu) {
 }
 
 BytesPerCycle store_rate(const Consists& gpu) {
-    constexpr double share = 0.86;  // of what DRAM takes
+    constexpr double share = 0.86;  // of the DRAM rate
     return gpu.dram * share / (gpu.tensor_clock * gpu.sms);
 }
 
 double feed_through_registers(const Consists& gpu) {
     constexpr double share = 0.91;    // of what four warps load, two by two
-    constexpr double edge = 2.0;      // a block over a warp
+    constexpr double edge = 2.0;      // edge of a block over that of a warp's part
     constexpr double element = 2.0;   // bytes
-    constexpr double shared = 128.0;  // bytes a clock
+    constexpr double shared = 128.0;  // bytes per clock
     const double clocks = gpu.sms * gpu.tensor_clock.base();
     if (clocks <= 0.0) return 0.0;
     const double multiply_adds = gpu.tensor_peak.base() / clocks / 2.0;

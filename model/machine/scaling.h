@@ -1,16 +1,17 @@
-// How parameters carry over to a GPU on which nothing was measured: laws of what they consist of.
+// How parameters carry over to a GPU on which nothing was measured: laws in terms of their physical
+// causes.
 //
-//   const Consists l40s{.sms = 142, .tensor_clock = 2.52 * GHz, .dram = ..., .watts = 350 * W, ...};
+//   const Consists l40s{.sms = 142, .tensor_clock = 2.52 * GHz, .watts = 350 * W, ...};
 //   sustained_share(l40s)    // 0.76 of the tensor peak under the power limit
 //   store_rate(l40s)         // 2.2 bytes per clock and multiprocessor
 //
-// Method (docs/model.md L1 to L13): times of work on a multiprocessor are stated in its clocks, rates
-// per clock or as shares of the DRAM bandwidth (`parameter.h` converts them), so that they carry
-// over as they stand. What follows several quantities at once stands here. Fixed times of a launch
-// follow no clock; they are measured or the family's.
+// Method (docs/model.md L1 to L13): times of work on a multiprocessor are stated in its clocks, and
+// rates per clock or as shares of the DRAM bandwidth (`parameter.h` converts them), so they carry
+// over unchanged. Parameters that depend on several quantities at once have laws here. Fixed times
+// of a launch follow no clock; they are measured, or taken from the family.
 //
-// Limits: the laws rest on four GPUs (A100, H100, H200 and B200 SXM); the energy per FLOP of the
-// vector pipe on published rates of power-limited cards.
+// Limits: the laws are based on four GPUs (A100, H100, H200 and B200 SXM), and the energy per FLOP
+// of the vector pipe on published rates of power-limited cards.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +22,16 @@
 
 namespace ridge::model {
 
-/// Between the L2 and one multiprocessor.
+/// Bytes per clock between the L2 and one multiprocessor.
 inline constexpr BytesPerCycle port_width = 64.0 * units::B / units::cycle;
 
-/// What parameters rest on: another family's GPU (or a guess), one of this family, or this GPU. The
-/// source of a set's main field says it: estimate, derived, measured.
+/// Where parameters come from: a GPU of another family (or a guess), a GPU of this family, or this
+/// GPU. The provenance of a set's main field says which: estimate, derived, measured.
 enum class Evidence : std::uint8_t { foreign, family, own };
 
 [[nodiscard]] Evidence evidence_in(const hardware::Description& gpu, const std::string& path);
 
-/// What the parameters of a GPU consist of; zero where its description does not say.
+/// The quantities of which a GPU's parameters consist; zero if its description does not state one.
 struct Consists {
     double sms = 0.0;
     Frequency clock{};         ///< boost
@@ -46,7 +47,7 @@ struct Consists {
 /// Share of the tensor peak that long products sustain under the power limit. (eq. L2)
 [[nodiscard]] double sustained_share(const Consists& gpu);
 
-/// What feeding its tensor cores through registers costs a product, `feed_elements`. (eq. L13)
+/// Cost to a product of feeding its tensor cores through registers, `feed_elements`. (eq. L13)
 [[nodiscard]] double feed_through_registers(const Consists& gpu);
 
 /// Rate at which one multiprocessor stores the results of a product. (eq. L3)
@@ -55,8 +56,8 @@ struct Consists {
 /// Rate at which all multiprocessors stream from an L2 of this read width. (eq. L9)
 [[nodiscard]] BytesPerCycle l2_stream_rate(BytesPerCycle width);
 
-/// Share of `peak` at which a pipe that takes `picojoules` per FLOP keeps the power limit, at most
-/// 1; 1 where a figure is not known. (eq. L5)
+/// Share of `peak`, at most 1, at which a pipe that takes `picojoules` per FLOP stays within the
+/// power limit; 1 if a figure is unknown. (eq. L5)
 [[nodiscard]] double powered_share(const Consists& gpu, FlopRate peak, double picojoules);
 
 }  // namespace ridge::model

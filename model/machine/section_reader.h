@@ -3,9 +3,9 @@
 //   FlashParameters set;
 //   const bool complete = read_section(gpu, flash_sections()[1], set);
 //
-// What a description lacks keeps the value that the set has. InputError names the field whose value
-// lies outside its range (files are checked when they are loaded; this holds for descriptions made
-// in memory too).
+// A field that the description lacks keeps the value that the set has. An InputError names a field
+// whose value lies outside its range (files are checked when they are loaded; this also covers
+// descriptions made in memory).
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ namespace ridge::model {
 /// "model.attention.flash2.start".
 [[nodiscard]] std::string field_path(std::string_view section, std::string_view name);
 
-/// The value of a field in base units; empty where the description does not have it.
+/// The value of a field in base units; empty if the description does not have it.
 [[nodiscard]] std::optional<double> value_in_range(const hardware::Description& gpu,
                                                    const std::string& path,
                                                    const hardware::Range& range);
@@ -44,7 +44,7 @@ template <class Set>
     return gpu.find(field_path(section, name)) != nullptr;
 }
 
-/// Whether the device's own files give the parameter, and not as an estimate.
+/// Whether the device's own files state the parameter, and not as an estimate.
 template <class Set>
 [[nodiscard]] bool has_own(const hardware::Description& gpu, const Section<Set>& section,
                            std::string_view name) {
@@ -52,7 +52,7 @@ template <class Set>
     return gpu.has_own(path) && gpu.provenance(path) != hardware::Provenance::estimate;
 }
 
-/// Reads what the description has; false where it lacks a required parameter.
+/// Reads the fields that the description has; false if it lacks a required parameter.
 template <class Set>
 bool read_section(const hardware::Description& gpu, const Section<Set>& section, Set& set) {
     bool complete = true;
@@ -65,8 +65,8 @@ bool read_section(const hardware::Description& gpu, const Section<Set>& section,
     return complete;
 }
 
-/// Reads all sections of a tuple of spans into a machine that has their sets; false where the description
-/// lacks a required parameter.
+/// Reads all sections of a tuple of spans into a machine that has their sets; false if the
+/// description lacks a required parameter.
 template <class... Sets>
 bool read_sections(const hardware::Description& gpu,
                    const std::tuple<std::span<const Section<Sets>>...>& sections,
@@ -81,8 +81,8 @@ bool read_sections(const hardware::Description& gpu,
     return complete;
 }
 
-/// The optional member that `held` points to, from its sections; empty where the description lacks a required
-/// parameter.
+/// Reads the optional member that `held` points to from its sections; empty if the description
+/// lacks a required parameter.
 template <class Held, class... Sets>
 void resolve_sections(const hardware::Description& gpu,
                       const std::tuple<std::span<const Section<Sets>>...>& sections,

@@ -14,7 +14,7 @@ using ranges::span_of_time;
 using enum Origin;
 using enum Need;
 
-// The set lies in an optional of the memory's: a row follows it there.
+// The set lies in an optional inside the memory parameters, where each row looks it up.
 constexpr auto torch = [](auto& memory) -> auto& {
     return *memory.torch;
 };
@@ -28,13 +28,13 @@ constexpr Parameter<MemoryParameters> cost(std::string_view name, std::string_vi
 // clang-format off
 using T = TorchCosts;
 constexpr std::array torch_table{
-    cost<&T::first_dram>("first_dram", "start of a kernel with its first loads, from DRAM"),
+    cost<&T::first_dram>("first_dram", "start of a kernel including its first loads from DRAM"),
     cost<&T::first_l2>("first_l2", "the same from L2"),
-    cost<&T::step_dram>("step_dram", "a further load that waits for the one before, from DRAM"),
+    cost<&T::step_dram>("step_dram", "a further load from DRAM that waits for the previous one"),
     cost<&T::step_l2>("step_l2", "the same from L2"),
-    cost<&T::combine>("combine", "a reduction across blocks: zeros for its semaphores, its last block"),
-    cost<&T::partial>("partial", "one of that block's loads of partial results"),
-    cost<&T::look_up>("look_up", "a target and its logarithm of a loss, one after the other"),
+    cost<&T::combine>("combine", "fixed time of a reduction across blocks: zeroing its semaphores, its last block"),
+    cost<&T::partial>("partial", "one load of partial results by that last block"),
+    cost<&T::look_up>("look_up", "look-up in a loss: a target and then its logarithm"),
 };
 // clang-format on
 

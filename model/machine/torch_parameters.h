@@ -1,10 +1,11 @@
-// What a GPU contributes to the time of PyTorch's kernels; what their code costs is in
+// The GPU's own part of the time of PyTorch's kernels. The costs of their code are in
 // `torch_stream_parameters.h`.
 //
 //   if (memory.torch) memory.torch->first_dram   // a kernel's start with its first loads
 //
-// The fields are `model.torch.*`. A GPU without them (Ampere and older: only calls in a stream of an
-// older PyTorch were measured there) keeps the model of an eager framework (`model.eager`).
+// The fields are `model.torch.*`. A GPU without them uses the model of an eager framework
+// (`model.eager`). These are Ampere and older GPUs, on which only calls in a stream of an older
+// PyTorch were measured.
 #pragma once
 
 #include <optional>
@@ -18,24 +19,25 @@
 namespace ridge::model {
 
 struct TorchCosts {
-    Time first_dram{};  ///< start of a kernel with its first loads, from DRAM
+    Time first_dram{};  ///< start of a kernel including its first loads from DRAM
     Time first_l2{};    ///< the same from L2
-    Time step_dram{};   ///< a further load that waits for the one before, from DRAM
+    Time step_dram{};   ///< a further load from DRAM that waits for the previous one
     Time step_l2{};     ///< the same from L2
-    Time combine{};     ///< a reduction across blocks: zeros for its semaphores, its last block
-    Time partial{};     ///< one of that block's loads of partial results
-    Time look_up{};     ///< a target and its logarithm, one after the other
+    Time combine{};     ///< fixed time of a reduction across blocks: zeroing its semaphores, its
+                        ///< last block
+    Time partial{};     ///< one load of partial results by that last block
+    Time look_up{};     ///< look-up of a target and then of its logarithm
     bool own = false;   ///< fitted to this GPU
     TorchStreamCode code{};
 };
 
 struct MemoryParameters;
 
-/// `model.torch`.
+/// The section `model.torch`.
 [[nodiscard]] std::span<const Section<MemoryParameters>> torch_sections();
 
-/// Costs and code of PyTorch's kernels, into a machine that has `memory`; none where the description lacks
-/// one of the fields.
+/// Reads costs and code of PyTorch's kernels into a machine that has `memory`; none if the
+/// description lacks one of the fields.
 void resolve_torch(const hardware::Description& gpu, Machine& machine);
 
 }  // namespace ridge::model

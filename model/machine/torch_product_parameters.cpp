@@ -16,7 +16,7 @@ using enum Need;
 
 constexpr hardware::Range slots_of_lanes{1e-3, 1e6};
 
-/// The set of this member, in machines that have the code of PyTorch's products.
+/// The set of this member, for machines that have parameters of PyTorch's products.
 template <auto member>
 constexpr auto in_products = in_held<&Machine::torch_product, member>;
 template <auto member, class Set>
@@ -25,14 +25,15 @@ constexpr Section<Set> product_code(std::string_view path, std::string_view titl
     return section<Set, in_products<member>>(path, title, table, column);
 }
 
-// A kernel without a cost has no parameter for it: the columns of a table name its sections in their order.
+// A kernel without a cost has no parameter for it. The columns of a table follow its sections in
+// order.
 // clang-format off
 constexpr std::array product_rows{
-    count_of_clocks<&ProductCode::start>("start", clocks, "clocks that a product starts later than the library's", {none, none, none, none, none, records, none}, required),
+    count_of_clocks<&ProductCode::start>("start", clocks, "clocks by which a product starts later than the library's", {none, none, none, none, none, records, none}, required),
     parameter<&ProductCode::k_step>("k_step", factor, "factor on the time of a step along k", {records, none, records, none, none, records, records}, required),
-    parameter<&ProductCode::issue>("issue", factor, "factor on the share of the peak that is issued", {none, none, records, records, none, none, records}, required),
-    parameter<&ProductCode::store>("store", factor, "factor on the rate of stores", {records, records, records, records, none, none, none}, required),
-    parameter<&ProductCode::second_kernel>("second_kernel", factor, "factor on the time of the sum of a split k", {none, none, none, none, records, records, none}, required),
+    parameter<&ProductCode::issue>("issue", factor, "factor on the share of the peak that the main loop issues", {none, none, records, records, none, none, records}, required),
+    parameter<&ProductCode::store>("store", factor, "factor on the rate at which results are stored", {records, records, records, records, none, none, none}, required),
+    parameter<&ProductCode::second_kernel>("second_kernel", factor, "factor on the time to add the partial sums of a split k", {none, none, none, none, records, records, none}, required),
 };
 constexpr std::array product_sections{
     product_code<&TorchProductCode::aligned, ProductCode>("torch.product.aligned", "products of 16 bits, rows at 16 bytes", product_rows),
@@ -46,30 +47,30 @@ constexpr std::array product_sections{
 
 constexpr std::array integer_tile_rows{
     count_of_clocks<&IntegerTileCode::step>("step", clocks, "clocks of a step along k", everywhere(records), required),
-    count_of_clocks<&IntegerTileCode::store>("store", clocks, "clocks of a tile's results", {records, records, records, records, records, none, records}, required),
-    count_of_clocks<&IntegerTileCode::start>("start", clocks, "clocks of the kernel, beside an empty one", {none, records, none, records, none, records, records}, required),
+    count_of_clocks<&IntegerTileCode::store>("store", clocks, "clocks to store the results of a tile", {records, records, records, records, records, none, records}, required),
+    count_of_clocks<&IntegerTileCode::start>("start", clocks, "clocks of the kernel beyond an empty one", {none, records, none, records, none, records, records}, required),
 };
 constexpr std::array integer_tile_sections{
     product_code<&TorchProductCode::small_tiles, IntegerTileCode>("torch.product.integer.small", "int8 products, tiles of 64 x 64", integer_tile_rows),
     product_code<&TorchProductCode::tall_tiles, IntegerTileCode>("torch.product.integer.tall", "int8 products, tiles of 128 x 64", integer_tile_rows, 1),
-    product_code<&TorchProductCode::small_unaligned, IntegerTileCode>("torch.product.integer.small_odd", "the same of 64 x 64 where n or k is no multiple of 16", integer_tile_rows, 2),
-    product_code<&TorchProductCode::tall_unaligned, IntegerTileCode>("torch.product.integer.tall_odd", "the same of 128 x 64", integer_tile_rows, 3),
-    product_code<&TorchProductCode::large_unaligned, IntegerTileCode>("torch.product.integer.large_odd", "the same of 256 x 128, k alone odd", integer_tile_rows, 4),
-    product_code<&TorchProductCode::odd_results, IntegerTileCode>("torch.product.integer.odd_results", "the same of 256 x 128, n alone odd", integer_tile_rows, 5),
+    product_code<&TorchProductCode::small_unaligned, IntegerTileCode>("torch.product.integer.small_odd", "int8 products, tiles of 64 x 64, n or k not a multiple of 16", integer_tile_rows, 2),
+    product_code<&TorchProductCode::tall_unaligned, IntegerTileCode>("torch.product.integer.tall_odd", "int8 products, tiles of 128 x 64, n or k not a multiple of 16", integer_tile_rows, 3),
+    product_code<&TorchProductCode::large_unaligned, IntegerTileCode>("torch.product.integer.large_odd", "int8 products, tiles of 256 x 128, only k not a multiple of 16", integer_tile_rows, 4),
+    product_code<&TorchProductCode::odd_results, IntegerTileCode>("torch.product.integer.odd_results", "int8 products, tiles of 256 x 128, only n not a multiple of 16", integer_tile_rows, 5),
     product_code<&TorchProductCode::integer_rows, IntegerTileCode>("torch.product.integer.rows", "int8 products, B by rows", integer_tile_rows, 6),
 };
 
 constexpr std::array integer_rows{
-    count_of_clocks<&IntegerCode::warm>("warm", clocks, "clocks of a start less where operands are in the L2", everywhere(records), required),
-    parameter<&IntegerCode::last_round>("last_round", factor, "of a round of tiles, what the part of the last one that is idle takes", everywhere(records), required),
+    count_of_clocks<&IntegerCode::warm>("warm", clocks, "clocks saved at the start when operands are in the L2", everywhere(records), required),
+    parameter<&IntegerCode::last_round>("last_round", factor, "share of a round's time that the idle part of the last round of tiles takes", everywhere(records), required),
 };
 constexpr std::array integer_sections{
     product_code<&TorchProductCode::integer, IntegerCode>("torch.product.integer", "int8 products", integer_rows),
 };
 
 constexpr std::array walk_rows{
-    parameter<&WalkCode::step>("step", factor, "a load that waits for the one before, in loads", everywhere(records), required),
-    count_of_clocks<&WalkCode::result>("result", clocks, "clocks of a block's results", {none, records, none, records}, required),
+    parameter<&WalkCode::step>("step", factor, "time of a load that waits for the previous one, in loads", everywhere(records), required),
+    count_of_clocks<&WalkCode::result>("result", clocks, "clocks to form a block's results", {none, records, none, records}, required),
     parameter<&WalkCode::slots>("slots", slots_of_lanes, "lane slots of a multiply-add", {records, records, none, none}, required),
     parameter<&WalkCode::unpack>("unpack", slots_of_lanes, "lane slots of an element of B that a block unpacks", {none, none, records, records}, required),
 };
@@ -81,27 +82,27 @@ constexpr std::array walk_sections{
 };
 
 constexpr std::array walks_rows{
-    count_of_clocks<&WalksCode::start>("start", clocks, "clocks of a block before its walk", everywhere(records), required),
-    parameter<&WalksCode::overlap>("overlap", exponent_of_norm, "how far walk and traffic overlap: exponent of their norm", everywhere(records), required),
+    count_of_clocks<&WalksCode::start>("start", clocks, "clocks of a block before it walks along k", everywhere(records), required),
+    parameter<&WalksCode::overlap>("overlap", exponent_of_norm, "how far the walk and the traffic overlap: exponent of their norm", everywhere(records), required),
 };
 constexpr std::array walks_sections{
     product_code<&TorchProductCode::walk, WalksCode>("torch.product.walk", "few rows, B by rows", walks_rows),
 };
 
 constexpr std::array dots_rows{
-    parameter<&DotsCode::two>("two", factor, "a load of the variant for two rows, in loads", everywhere(records), required),
+    parameter<&DotsCode::two>("two", factor, "time of a load of the variant for two rows, in loads", everywhere(records), required),
     parameter<&DotsCode::three>("three", factor, "the same for three rows", everywhere(records), required),
-    parameter<&DotsCode::four>("four", factor, "the same for four", everywhere(records), required),
-    parameter<&DotsCode::six>("six", factor, "the same for six", everywhere(records), required),
-    parameter<&DotsCode::eight>("eight", factor, "the same for eight", everywhere(records), required),
-    parameter<&DotsCode::ten>("ten", factor, "the same for ten", everywhere(records), required),
-    parameter<&DotsCode::fourteen>("fourteen", factor, "the same for fourteen", everywhere(records), required),
-    count_of_clocks<&DotsCode::result>("result", clocks, "clocks of a block's results", everywhere(records), required),
+    parameter<&DotsCode::four>("four", factor, "the same for four rows", everywhere(records), required),
+    parameter<&DotsCode::six>("six", factor, "the same for six rows", everywhere(records), required),
+    parameter<&DotsCode::eight>("eight", factor, "the same for eight rows", everywhere(records), required),
+    parameter<&DotsCode::ten>("ten", factor, "the same for ten rows", everywhere(records), required),
+    parameter<&DotsCode::fourteen>("fourteen", factor, "the same for fourteen rows", everywhere(records), required),
+    count_of_clocks<&DotsCode::result>("result", clocks, "clocks to form a block's results", everywhere(records), required),
     parameter<&DotsCode::slots>("slots", slots_of_lanes, "lane slots of a multiply-add", everywhere(records), required),
-    parameter<&DotsCode::half_step>("half_step", factor, "a load of 16 bits over one of fp32", everywhere(records), required),
-    count_of_clocks<&DotsCode::half_result>("half_result", clocks, "clocks of a block's results, 16 bits", everywhere(records), required),
+    parameter<&DotsCode::half_step>("half_step", factor, "time of a load of 16 bits, over one of fp32", everywhere(records), required),
+    count_of_clocks<&DotsCode::half_result>("half_result", clocks, "clocks to form a block's results, 16 bits", everywhere(records), required),
     parameter<&DotsCode::half_slots>("half_slots", slots_of_lanes, "lane slots of a multiply-add, 16 bits", everywhere(records), required),
-    parameter<&DotsCode::dram>("dram", factor, "of the time on DRAM, what no other block hides", everywhere(records), required),
+    parameter<&DotsCode::dram>("dram", factor, "share of the DRAM time that no other block hides", everywhere(records), required),
     parameter<&DotsCode::moved>("moved", exponent_of_norm, "how far slots, DRAM and L2 overlap: exponent of their norm", everywhere(records), required),
     parameter<&DotsCode::rounds>("rounds", exponent_of_norm, "how far rounds of blocks and traffic overlap: exponent of their norm", everywhere(records), required),
 };
@@ -110,8 +111,8 @@ constexpr std::array dots_sections{
 };
 
 constexpr std::array thin_tile_rows{
-    parameter<&ThinTileCode::step>("step", factor, "a load of 64 along k, in loads", everywhere(records), required),
-    count_of_clocks<&ThinTileCode::result>("result", clocks, "clocks of a block's results", everywhere(records), required),
+    parameter<&ThinTileCode::step>("step", factor, "time of a load of 64 elements along k, in loads", everywhere(records), required),
+    count_of_clocks<&ThinTileCode::result>("result", clocks, "clocks to form a block's results", everywhere(records), required),
     parameter<&ThinTileCode::slots>("slots", slots_of_lanes, "lane slots of an element of B", everywhere(records), required),
 };
 constexpr std::array thin_tile_sections{
@@ -121,20 +122,20 @@ constexpr std::array thin_tile_sections{
 
 constexpr std::array thin_tiles_rows{
     parameter<&ThinTilesCode::lanes>("lanes", slots_of_lanes, "lane slots of an element of B without tensor cores", everywhere(records), required),
-    count_of_clocks<&ThinTilesCode::sum>("sum", clocks, "clocks of the sum of a split k", everywhere(records), required),
-    count_of_clocks<&ThinTilesCode::part>("part", clocks, "clocks more for each part", everywhere(records), required),
-    count_of_clocks<&ThinTilesCode::slices>("slices", clocks, "clocks of a kernel whose slices of k wait for one another", everywhere(records), required),
+    count_of_clocks<&ThinTilesCode::sum>("sum", clocks, "fixed clocks to add the parts of a split k", everywhere(records), required),
+    count_of_clocks<&ThinTilesCode::part>("part", clocks, "additional clocks for each part", everywhere(records), required),
+    count_of_clocks<&ThinTilesCode::slices>("slices", clocks, "fixed clocks of a kernel whose slices of k wait for one another", everywhere(records), required),
     count_of_clocks<&ThinTilesCode::slice>("slice", clocks, "clocks of each slice", everywhere(records), required),
-    count_of_clocks<&ThinTilesCode::element>("element", clocks, "clocks of an element of k in a slice", everywhere(records), required),
+    count_of_clocks<&ThinTilesCode::element>("element", clocks, "clocks of each element of k in a slice", everywhere(records), required),
 };
 constexpr std::array thin_tiles_sections{
     product_code<&TorchProductCode::thin, ThinTilesCode>("torch.product.thin", "few rows of 16 bits at odd bytes", thin_tiles_rows),
 };
 
 constexpr std::array vector_rows{
-    parameter<&VectorCode::l2>("l2", factor, "time over that of the L2", everywhere(records), required),
-    count_of_clocks<&VectorCode::start>("start", clocks, "clocks of the kernel, beside its first load", everywhere(records), required),
-    parameter<&VectorCode::walk>("walk", factor, "loads of 1000 elements along k", everywhere(records), required),
+    parameter<&VectorCode::l2>("l2", factor, "time over that of the traffic through the L2", everywhere(records), required),
+    count_of_clocks<&VectorCode::start>("start", clocks, "clocks of the kernel beyond its first load", everywhere(records), required),
+    parameter<&VectorCode::walk>("walk", factor, "time per 1000 elements along k, in loads", everywhere(records), required),
 };
 constexpr std::array vector_sections{
     product_code<&TorchProductCode::vector_columns, VectorCode>("torch.product.vector.columns", "one row, B by columns", vector_rows),
@@ -144,21 +145,21 @@ constexpr std::array vector_sections{
 };
 
 constexpr std::array crumbs_rows{
-    count_of_clocks<&CrumbsCode::columns_264>("columns_264", clocks, "clocks of 264 parts, B by columns", everywhere(records), required),
-    count_of_clocks<&CrumbsCode::columns_132>("columns_132", clocks, "clocks of 132", everywhere(records), required),
-    count_of_clocks<&CrumbsCode::columns_88>("columns_88", clocks, "clocks of 88", everywhere(records), required),
-    count_of_clocks<&CrumbsCode::columns_66>("columns_66", clocks, "clocks of 66", everywhere(records), required),
-    count_of_clocks<&CrumbsCode::columns_44>("columns_44", clocks, "clocks of 44", everywhere(records), required),
-    count_of_clocks<&CrumbsCode::rows_264>("rows_264", clocks, "clocks of 264 parts, B by rows", everywhere(records), required),
-    count_of_clocks<&CrumbsCode::rows_176>("rows_176", clocks, "clocks of 176", everywhere(records), required),
+    count_of_clocks<&CrumbsCode::columns_264>("columns_264", clocks, "clocks with 264 parts, B by columns", everywhere(records), required),
+    count_of_clocks<&CrumbsCode::columns_132>("columns_132", clocks, "clocks with 132 parts, B by columns", everywhere(records), required),
+    count_of_clocks<&CrumbsCode::columns_88>("columns_88", clocks, "clocks with 88 parts, B by columns", everywhere(records), required),
+    count_of_clocks<&CrumbsCode::columns_66>("columns_66", clocks, "clocks with 66 parts, B by columns", everywhere(records), required),
+    count_of_clocks<&CrumbsCode::columns_44>("columns_44", clocks, "clocks with 44 parts, B by columns", everywhere(records), required),
+    count_of_clocks<&CrumbsCode::rows_264>("rows_264", clocks, "clocks with 264 parts, B by rows", everywhere(records), required),
+    count_of_clocks<&CrumbsCode::rows_176>("rows_176", clocks, "clocks with 176 parts, B by rows", everywhere(records), required),
 };
 constexpr std::array crumbs_sections{
     product_code<&TorchProductCode::crumbs, CrumbsCode>("torch.product.crumbs", "small products of few rows of fp32", crumbs_rows),
 };
 
 constexpr std::array products_rows{
-    parameter<&ProductsCode::turn_around>("turn_around", factor, "time of a line that is written back for a product's, over that at the bandwidth of DRAM", everywhere(records), required),
-    parameter<&ProductsCode::vector_dram>("vector_dram", factor, "one row: time over that on DRAM", everywhere(records), required),
+    parameter<&ProductsCode::turn_around>("turn_around", factor, "time of a line that is written back to make room for a product's, over its time at DRAM bandwidth", everywhere(records), required),
+    parameter<&ProductsCode::vector_dram>("vector_dram", factor, "one row: time over that of its DRAM traffic", everywhere(records), required),
 };
 constexpr std::array products_sections{
     product_code<&TorchProductCode::common, ProductsCode>("torch.product", "all products of PyTorch", products_rows),

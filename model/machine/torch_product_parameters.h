@@ -1,12 +1,12 @@
-// What the compiled code of PyTorch's products costs: clocks of a multiprocessor, lane slots of its vector
-// pipes and factors on the library's parameters, the same on every GPU (equations M25 and M26 of
-// docs/model.md).
+// Costs of the compiled code of PyTorch's products: clocks of a multiprocessor, lane slots of its
+// vector pipes and factors on the library's parameters. They are the same on every GPU (equations
+// M25 and M26 of docs/model.md).
 //
 //   machine.torch_product->dots.result   // clocks of a block's results
 //
-// The fields are `model.torch.product.*`, given by `hardware/kernels/pytorch-2.11.toml`, from which
-// architectures inherit them. `ridge fit kernels` determines them from records. Which kernel a product takes
-// is a rule of the library, in `model/matmul/torch_few_rows.cpp`.
+// The fields are `model.torch.product.*` in `hardware/kernels/pytorch-2.11.toml`, from which
+// architectures inherit them. `ridge fit kernels` determines them from records. The rules by which
+// the library chooses a kernel are in `model/matmul/torch_few_rows.cpp`.
 #pragma once
 
 #include <span>
@@ -20,23 +20,23 @@ namespace ridge::model {
 
 /// Factors on the parameters of a library's products, and clocks of their start. (eq. M25)
 struct ProductCode {
-    double start = 0.0;  ///< clocks more
+    double start = 0.0;  ///< additional clocks
     double k_step = 1.0;
     double issue = 1.0;
     double store = 1.0;
     double second_kernel = 1.0;
 };
 
-/// A kernel of int8 operands and int32 results: tiles one after the other. (eq. M25)
+/// A kernel with int8 operands and int32 results, which runs tiles one after the other. (eq. M25)
 struct IntegerTileCode {
     double step = 0.0;   ///< clocks along k
     double store = 0.0;  ///< clocks
     double start = 0.0;  ///< clocks
 };
 
-/// What those have in common.
+/// Values that these kernels have in common.
 struct IntegerCode {
-    double warm = 0.0;  ///< clocks less
+    double warm = 0.0;  ///< clocks saved
     double last_round = 0.0;
 };
 
@@ -48,7 +48,7 @@ struct WalkCode {
     double unpack = 0.0;  ///< of an element of B
 };
 
-/// What those have in common.
+/// Values that these kernels have in common.
 struct WalksCode {
     double start = 0.0;  ///< clocks
     double overlap = 1.0;
@@ -56,8 +56,8 @@ struct WalksCode {
 
 /// Few rows, B by columns: a block forms 8 columns as dot products. (eq. M26)
 struct DotsCode {
-    double two = 0.0;    ///< a load by the variant for two rows, in loads
-    double three = 0.0;  ///< of three rows by that for four
+    double two = 0.0;    ///< a load of the variant for two rows, in loads
+    double three = 0.0;  ///< three rows in the variant for four
     double four = 0.0;
     double six = 0.0;
     double eight = 0.0;
@@ -68,7 +68,7 @@ struct DotsCode {
     double half_step = 0.0;
     double half_result = 0.0;  ///< clocks
     double half_slots = 0.0;   ///< of a multiply-add
-    double dram = 0.0;         ///< of the time on DRAM, beside the rounds
+    double dram = 0.0;         ///< share of the DRAM time, beside the rounds
     double moved = 1.0;
     double rounds = 1.0;
 };
@@ -80,7 +80,8 @@ struct ThinTileCode {
     double slots = 0.0;   ///< of an element of B
 };
 
-/// What those have in common, and slices of k that add up one after the other. (eq. M26)
+/// Values that these tiles have in common, and slices of k that add up one after the other. (eq.
+/// M26)
 struct ThinTilesCode {
     double lanes = 0.0;    ///< slots of an element of B without tensor cores
     double sum = 0.0;      ///< clocks
@@ -92,12 +93,12 @@ struct ThinTilesCode {
 
 /// One row: B is read once. (eq. M26)
 struct VectorCode {
-    double l2 = 0.0;     ///< over the time of the L2
+    double l2 = 0.0;     ///< over the time of the traffic through the L2
     double start = 0.0;  ///< clocks
-    double walk = 0.0;   ///< loads of 1000 elements along k, whose number counts by its root
+    double walk = 0.0;   ///< loads per 1000 elements along k, which count by their square root
 };
 
-/// Products that are cut into more parts than k has steps, by their parts. (eq. M26)
+/// Products that are cut into more parts than k has steps, by number of parts. (eq. M26)
 struct CrumbsCode {
     double columns_264 = 0.0;  ///< clocks
     double columns_132 = 0.0;  ///< clocks
@@ -108,10 +109,10 @@ struct CrumbsCode {
     double rows_176 = 0.0;     ///< clocks
 };
 
-/// What all products have in common. (eq. M25, M26)
+/// Values that all products have in common. (eq. M25, M26)
 struct ProductsCode {
-    double turn_around = 0.0;  ///< of a line written back, over its time at the bandwidth of DRAM
-    double vector_dram = 0.0;  ///< over the time on DRAM
+    double turn_around = 0.0;  ///< time of a line written back, over its time at DRAM bandwidth
+    double vector_dram = 0.0;  ///< over the time of the DRAM traffic
 };
 
 struct TorchProductCode {
@@ -138,10 +139,10 @@ using TorchProductSections =
                std::span<const Section<VectorCode>>, std::span<const Section<CrumbsCode>>,
                std::span<const Section<ProductsCode>>>;
 
-/// `model.torch.product`, of machines that have `torch_product`.
+/// The sections `model.torch.product`, of machines that have `torch_product`.
 [[nodiscard]] const TorchProductSections& torch_product_sections();
 
-/// Into a machine; none where the description lacks one of the fields.
+/// Reads the values into a machine; none if the description lacks one of the fields.
 void resolve_torch_product(const hardware::Description& gpu, Machine& machine);
 
 }  // namespace ridge::model

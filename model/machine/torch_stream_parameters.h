@@ -1,10 +1,11 @@
-// What the compiled code of PyTorch's streaming kernels costs: clocks of a thread and lane slots of the
-// vector pipes, the same on every GPU (equations B31 to B37 of docs/model.md).
+// Costs of the compiled code of PyTorch's streaming kernels: clocks of a thread and lane slots of
+// the vector pipes. They are the same on every GPU (equations B31 to B38 of docs/model.md).
 //
 //   memory.torch->code.transpose.chain   // dependent clocks of a thread that copies a transpose
 //
-// The fields are `model.torch.*.*`, given by `hardware/kernels/pytorch.toml` with the version of
-// PyTorch, from which architectures inherit them. `ridge fit kernels` determines them from records.
+// The fields are `model.torch.*.*` in `hardware/kernels/pytorch-2.11.toml` (the version of
+// PyTorch), from which architectures inherit them. `ridge fit kernels` determines them from
+// records.
 #pragma once
 
 #include <span>
@@ -23,7 +24,7 @@ struct FunctionCode {
     double sigmoid = 0.0;
     double gelu_tanh = 0.0;
     double silu = 0.0;
-    double divide = 0.0;  ///< powers as well
+    double divide = 0.0;  ///< also powers
     double square_root = 0.0;
     double extremum = 0.0;
     double logarithm = 0.0;
@@ -33,8 +34,8 @@ struct FunctionCode {
     double exponential = 0.0;
 };
 
-/// A kernel whose threads find their elements one by one, with index arithmetic: two elements of
-/// four bytes or more a thread, or four smaller ones, one after the other. (eq. B32)
+/// A kernel whose threads find their elements one by one, with index arithmetic: a thread takes two
+/// elements of four bytes or more, or four smaller ones, one after the other. (eq. B32)
 struct ElementLoop {
     double chain = 0.0;  ///< clocks
     double slots = 0.0;  ///< of an element
@@ -43,50 +44,52 @@ struct ElementLoop {
 /// Pointwise kernels. (eq. B32)
 struct PointwiseCode {
     double function_slots = 0.0;    ///< of an element, for each clock of its functions
-    double erf_slots = 0.0;         ///< more of an element of an error function
-    double loop_rounds = 0.0;       ///< of a looping block's life that the next one waits for
-    double generated_share = 0.0;   ///< of a function's clocks, in generated code
-    double generated_vector = 0.0;  ///< slots of an element where generated code broadcasts
+    double erf_slots = 0.0;         ///< additional, for an element of an error function
+    double loop_rounds = 0.0;       ///< share of a looping block's life for which the next one
+                                    ///< waits
+    double generated_share = 0.0;   ///< share of a function's clocks that generated code takes
+    double generated_vector = 0.0;  ///< of an element when generated code broadcasts
     double dropout_chain = 0.0;
     double dropout_slots = 0.0;
-    double dropout_odd = 0.0;  ///< slots more where elements are not in pairs
+    double dropout_odd = 0.0;  ///< additional slots if elements are not in pairs
 };
 
 /// Copies, transposes and joins. (eq. B33)
 struct MovementCode {
     double long_copy = 0.0;            ///< clocks before the driver's copy of much data starts
     double sector = 0.0;               ///< time of a sector over that of one in a full line
-    double transpose_dimension = 0.0;  ///< slots more for each dimension of the copy
-    double transpose_again = 0.0;      ///< of the lines that warps of a block share, read again
-    double transpose_hit = 0.0;        ///< of a load from L2 that one from the L1 takes
-    double join_chain = 0.0;           ///< of pieces of rows
+    double transpose_dimension = 0.0;  ///< additional slots for each dimension of the copy
+    double transpose_again = 0.0;      ///< share of the lines common to warps of a block that is
+                                       ///< read again
+    double transpose_hit = 0.0;        ///< time of a load from the L1, over one from L2
+    double join_chain = 0.0;           ///< clocks of joining pieces of rows
     double join_slots = 0.0;
-    double join_odd = 0.0;  ///< slots where a piece is not whole vectors
+    double join_odd = 0.0;  ///< slots if a piece is not whole vectors
 };
 
 /// Look-ups of rows. (eq. B33)
 struct GatherCode {
-    double chain = 0.0;   ///< with the index, of a block that copies a row
+    double chain = 0.0;   ///< clocks of a block that copies a row, including its index
     double warm = 0.0;    ///< the same from the L2
     double block = 0.0;   ///< clocks of the whole GPU, from one block to the next
-    double dram = 0.0;    ///< of single rows, over that of a stream
-    double single = 0.0;  ///< chain of single elements, eight a thread
-    double step = 0.0;    ///< of a further one of them, in loads
-    double slots = 0.0;   ///< of one
+    double dram = 0.0;    ///< traffic of single rows over that of a stream
+    double single = 0.0;  ///< clocks of single elements, eight per thread
+    double step = 0.0;    ///< a further one of them, in loads
+    double slots = 0.0;   ///< of a single element
 };
 
 /// Optimizers, which take chunks of all tensors. (eq. B33)
 struct ChunkCode {
-    double step = 0.0;     ///< four elements of each tensor, in loads
-    double tensor = 0.0;   ///< of a load from L2, for each tensor
+    double step = 0.0;     ///< a step of four elements of each tensor, in loads
+    double tensor = 0.0;   ///< additional time for each tensor, in loads from L2
     double counter = 0.0;  ///< clocks of the kernel that counts steps
     double fused = 0.0;    ///< slots of an element
     double plain = 0.0;
-    double odd_fused = 0.0;  ///< of an element and tensor that are not in groups of four
+    double odd_fused = 0.0;  ///< slots per element and tensor that is not in groups of four
     double odd_plain = 0.0;
 };
 
-/// Softmax, by where a row is held. (eq. B35)
+/// Softmax, by the place where a row is held. (eq. B35)
 struct SoftmaxCode {
     double chain = 0.0;    ///< clocks of a row
     double element = 0.0;  ///< clocks of each element of a thread
@@ -94,39 +97,41 @@ struct SoftmaxCode {
     double thread = 0.0;   ///< slots of a thread
 };
 
-/// Norms: a block of 128 threads per row where rows are whole groups of four, read twice; else one
-/// kernel for the statistics and one for the result. A mean is kept as it grows, with a division for
-/// each element, one after the other. (eq. B35)
+/// Norms: a block of 128 threads per row reads it twice if rows are whole groups of four. Otherwise
+/// there is one kernel for the statistics and one for the result. A mean is updated as elements
+/// arrive, with a division for each element, one after the other. (eq. B35)
 struct NormCode {
     double chain = 0.0;
-    double step = 0.0;    ///< of a load of four elements and what follows it, in loads
+    double step = 0.0;    ///< a load of four elements and the work that follows, in loads
     double trip = 0.0;    ///< clocks of their arithmetic, one after the other
     double slots = 0.0;   ///< of an element
     double row = 0.0;     ///< slots of a row
-    double rounds = 0.0;  ///< of a block's life that the next one waits for
+    double rounds = 0.0;  ///< share of a block's life for which the next one waits
 };
 
-/// Running sums. (eq. B36)
+/// Running sums. (eq. B35)
 struct ScanCode {
-    double step = 0.0;         ///< of a piece, in loads
+    double step = 0.0;         ///< a piece, in loads
     double level = 0.0;        ///< clocks of each halving
     double slots = 0.0;        ///< of a thread and piece
-    double level_slots = 0.0;  ///< of those, for each halving
+    double level_slots = 0.0;  ///< share of those added for each halving
     double look_back = 0.0;    ///< clocks of blocks that share one row
 };
 
-/// Reductions, with what a cold L2 lacks as well: lines of the code, one after the other. (eq. B34)
+/// Reductions. A cold L2 also lacks lines of the code, which are fetched one after the other. (eq.
+/// B34)
 struct ReduceCode {
     double chain = 0.0;    ///< clocks of a block
-    double lines = 0.0;    ///< of code, in loads; of the loop (rows) or of the vectors (columns)
-    double step = 0.0;     ///< of a trip, in loads
+    double lines = 0.0;    ///< lines of code, in loads; of the loop (rows) or of the vectors
+                           ///< (columns)
+    double step = 0.0;     ///< a trip, in loads
     double value = 0.0;    ///< clocks of a value
-    double half = 0.0;     ///< of one of 16 bits
+    double half = 0.0;     ///< clocks of a value of 16 bits
     double level = 0.0;    ///< clocks of joining two threads' results
     double slots = 0.0;    ///< of a value
     double thread = 0.0;   ///< slots of a thread
-    double part = 0.0;     ///< of a result's parts, in loads
-    double further = 0.0;  ///< of a part's time, for that of each further result of a vector
+    double part = 0.0;     ///< a load of a result's parts, in loads
+    double further = 0.0;  ///< share of a part's time for each further result of a vector
     double whole = 1.0;    ///< factor of a trip that loads whole vectors
 };
 
@@ -134,44 +139,46 @@ struct ReduceCode {
 struct GeneratedCode {
     double held = 0.0;        ///< slots of an element in registers
     double held_chain = 0.0;  ///< clocks of an element of a thread
-    double looped = 0.0;      ///< slots of an element in a loop, up to whole steps
+    double looped = 0.0;      ///< slots of an element in a loop, rounded up to whole steps
     double thread = 0.0;      ///< slots of a thread that loops
 };
 
-/// What those have in common, and kernels along columns. (eq. B36, B38)
+/// Values that these kernels have in common, and kernels along columns. (eq. B36, B38)
 struct GeneratedRowsCode {
     double held_thread = 0.0;    ///< slots of a thread that holds its elements
     double held_load = 0.0;      ///< of one of its loads or stores
     double level = 0.0;          ///< clocks of each halving of a row
     double loop_load = 0.0;      ///< slots of a load or store in a loop
-    double again = 0.0;          ///< of an exponential's slots where it is computed twice
-    double first_pass = 0.0;     ///< the same where it only finds the largest element
-    double join = 0.0;           ///< clocks of a kernel that joins what blocks of a row found
-    double map = 0.0;            ///< slots of an element that a kernel of its own maps
-    double evicted = 0.0;        ///< share of the L2 that keeps what is to be evicted first
-    double loss = 0.0;           ///< of a look-up, for each turn of the one block of losses
+    double again = 0.0;          ///< share of an exponential's slots when it is computed twice
+    double first_pass = 0.0;     ///< the same when only the largest element is found
+    double join = 0.0;           ///< clocks of a kernel that joins the results of a row's blocks
+    double map = 0.0;            ///< slots of an element in a separate mapping kernel
+    double evicted = 0.0;        ///< share of the L2 that keeps data marked to be evicted first
+    double loss = 0.0;           ///< each turn of the one block of losses, in look-ups
     double column_thread = 0.0;  ///< slots
-    double column_uneven = 0.0;  ///< of an element where parts are not equal
-    double column_step = 0.0;    ///< of a load that waits
-    double column_rounds = 0.0;  ///< of a block's life that the next one waits for
-    Time scatter{};              ///< of calls by which PyTorch chooses among kernels
+    double column_uneven = 0.0;  ///< additional slots of an element if parts are not equal
+    double column_step = 0.0;    ///< in loads that wait
+    double column_rounds = 0.0;  ///< share of a block's life for which the next one waits
+    Time scatter{};              ///< scatter of the calls by which PyTorch chooses among kernels
 };
 
 /// Gradients along rows. (eq. B37)
 struct GradientCode {
     double softmax_warp = 0.0;     ///< slots of an element of a softmax by warps
     double softmax_element = 0.0;  ///< clocks of each element of a thread of a block
-    double look_up = 0.0;          ///< of what a loss takes
-    double norm_step = 0.0;        ///< of a load of gradient and input and what follows it
+    double look_up = 0.0;          ///< gradient of a loss per row, in look-ups
+    double norm_step = 0.0;        ///< a load of gradient and input and the work that follows, in
+                                   ///< loads
     double norm_row = 0.0;         ///< slots of a row
-    double norm_single = 0.0;      ///< of an element where rows are no whole groups of four
-    double column_chain = 0.0;     ///< of a norm's vectors
+    double norm_single = 0.0;      ///< slots of an element if rows are not whole groups of four
+    double column_chain = 0.0;     ///< clocks of the sums for a norm's vectors
     double column_step = 0.0;
     double column_slots = 0.0;
     double alone = 0.0;  ///< bandwidth of one multiprocessor over its share of the whole
 };
 
-/// How far rounds of blocks overlap with throughput, by how a kernel is written: exponents of the norm.
+/// How far rounds of blocks overlap with throughput, by the way a kernel is written: exponents of
+/// the norm.
 struct OverlapCode {
     double in_step = 1.0;       ///< blocks that hold a row between barriers
     double reducing = 1.0;      ///< blocks that reduce as they read
@@ -179,11 +186,11 @@ struct OverlapCode {
     double scan = 1.0;          ///< running sums and optimizers: life of the blocks, slots and DRAM
 };
 
-/// Registers of a thread, where they limit what is resident.
+/// Registers of a thread, which limit the resident blocks.
 struct RegisterCode {
-    double softmax = 0.0;           ///< by warps, beside the row
-    double softmax_element = 0.0;   ///< of an element of it
-    double gradient_element = 0.0;  ///< the same of its gradient
+    double softmax = 0.0;           ///< softmax by warps, beside the row
+    double softmax_element = 0.0;   ///< of an element of the row
+    double gradient_element = 0.0;  ///< of an element of the row's gradient
     double moments = 0.0;           ///< of a norm with a mean, fp32
 };
 
@@ -215,7 +222,7 @@ using TorchStreamSections =
                std::span<const Section<GradientCode>>, std::span<const Section<OverlapCode>>,
                std::span<const Section<RegisterCode>>>;
 
-/// `model.torch.*`, of machines whose memory has `torch`.
+/// The sections `model.torch.*`, of machines whose memory has `torch`.
 [[nodiscard]] const TorchStreamSections& torch_stream_sections();
 
 }  // namespace ridge::model

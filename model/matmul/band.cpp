@@ -8,7 +8,7 @@
 namespace ridge::model {
 namespace {
 
-/// Kernels of Hopper and later, by regime.
+/// Classes of kernels of Hopper and later, by regime.
 BandClass fine_class(MatmulRegime regime) {
     const bool uneven = regime == MatmulRegime::split || regime == MatmulRegime::store ||
                         regime == MatmulRegime::pipe;
@@ -22,15 +22,15 @@ BandClass umma_class(MatmulPipe pipe, MatmulRegime regime) {
     return uneven ? BandClass::umma_uneven : BandClass::umma_even;
 }
 
-/// Kernels that come in whole waves.
+/// Classes of kernels that run in whole waves.
 BandClass coarse_class(MatmulRegime regime) {
     if (regime == MatmulRegime::power) return BandClass::product_fixed;
     const bool even = regime == MatmulRegime::split || regime == MatmulRegime::memory;
     return even ? BandClass::product_ampere : BandClass::product_coarse;
 }
 
-/// Whether layers of models have such an extent: a few times a power of two. What a library chooses for others
-/// is less regular.
+/// Whether layers of models have such an extent: a few times a power of two. A library's choices
+/// for other extents are less regular.
 bool is_usual(std::int64_t extent) {
     constexpr std::int64_t most_times = 25;
     const std::int64_t grain = extent & -extent;
@@ -50,8 +50,8 @@ BandClass eight_bit_class(MatmulRegime regime) {
     }
 }
 
-/// Whether products of these kernels were measured on a GPU of the family. fp32 by the eager calls
-/// of Volta and Ampere alone.
+/// Whether products of these kernels were measured on a GPU of the family. fp32 was measured only
+/// by eager calls on Volta and Ampere.
 bool measured_family(const MatmulSituation& s) {
     const std::int32_t capability = s.machine.compute_capability;
     if (s.pipe == MatmulPipe::vector) return capability == 80 || capability == 70;

@@ -15,12 +15,12 @@
 namespace ridge::model {
 namespace {
 
-/// Columns of C that the `fill` of a wgmma block stands for.
+/// Columns of C to which the `fill` of a wgmma block refers.
 constexpr double fill_columns = bundled::matmul_wgmma_large.tile.n;
 constexpr std::int64_t warp = bundled::warp_threads;
 
-/// Clocks of one load of A by a warp on 16 rows: tags pass two per clock, and of the rows that
-/// start in one bank one passes per clock.
+/// Time of one load of A by a warp on 16 rows: tags pass two per clock, and of the rows that start
+/// in the same bank one passes per clock.
 Time naive_load(const MatmulSituation& s) {
     constexpr double rows = bundled::matmul_naive.tile.m;
     const double banks = real(warp / std::gcd(s.op.k, warp));
@@ -29,7 +29,7 @@ Time naive_load(const MatmulSituation& s) {
                     Overlap{s.machine.bundled.product.load_overlap});
 }
 
-/// How register_tiled loads its operands: a matrix whose rows are no whole vectors by elements.
+/// How register_tiled loads its operands: element by element if rows are not whole vectors.
 struct VectorLoads {
     bool a, b;
 };
@@ -49,9 +49,9 @@ bundled::MatmulExtents extents_of(const Matmul& op) {
     return {.m = op.m, .n = op.n, .k = op.k, .batch = op.batch};
 }
 
-/// A layout with a tile of another size. Its depth is the kernel's own, or the tile's shorter edge where threads
-/// load one element of each operand per step; such a block has a thread for each element, so more of small ones
-/// share a multiprocessor.
+/// A layout with a tile of another size. Its depth is the kernel's own, or the tile's shorter edge
+/// in kernels whose threads load one element of each operand per step. A block of such a kernel has
+/// a thread for each element, so more small blocks share a multiprocessor.
 bundled::MatmulKernel with_tile(bundled::MatmulKernel layout, Tile tile,
                                 Implementation implementation) {
     constexpr std::int32_t most_blocks = 32;
@@ -68,7 +68,7 @@ bundled::MatmulKernel with_tile(bundled::MatmulKernel layout, Tile tile,
     return layout;
 }
 
-/// The kernel's own choice, or the tile that the situation names.
+/// The layout with the kernel's own tile, or with the tile that the situation names.
 bundled::MatmulKernel layout_of(const MatmulSituation& s, Implementation implementation,
                                 const BundledKernel& kernel) {
     const bundled::MatmulKernel layout =
@@ -78,7 +78,7 @@ bundled::MatmulKernel layout_of(const MatmulSituation& s, Implementation impleme
     return s.tile ? with_tile(layout, *s.tile, implementation) : layout;
 }
 
-/// What the limiting pipe needs for one step of one block, at full use.
+/// Time that the limiting pipe needs for one step of one block at full use.
 Time pipe_step(const MatmulSituation& s, Implementation implementation, const BundledGrid& grid) {
     const double area = real(grid.tile.m) * grid.tile.n;
     const double warps = area / real(warp);
@@ -96,9 +96,9 @@ struct Traffic {
     double miss = 0.0;  ///< share of the operands that comes from DRAM
 };
 
-/// Operands that are read again because blocks drift apart: those of the
-/// tensor kernels keep step better than the library's, and naive and tiled ones are slow enough to stay
-/// together.
+/// Share of the operands that is read again because blocks drift apart. Blocks of the tensor
+/// kernels stay in step better than the library's, and those of naive and tiled kernels are slow
+/// enough to stay together.
 double drift_of(const Machine& machine, Implementation implementation) {
     switch (implementation) {
         case Implementation::register_tiled:
@@ -148,7 +148,8 @@ Traffic traffic_of(const MatmulSituation& s, const BundledKernel& kernel, const 
     return t;
 }
 
-/// The clock falls under the power limit (M14); mma.sync and vector kernels stay below it.
+/// Time under the power limit, which lowers the clock (M14); mma.sync and vector kernels stay below
+/// the limit.
 Time power_time(const MatmulSituation& s, Implementation implementation,
                 const BundledKernel& kernel) {
     if (implementation != Implementation::wgmma) return Time{};
@@ -156,12 +157,12 @@ Time power_time(const MatmulSituation& s, Implementation implementation,
     return executed / FlopRate::from_base(search::make_context(s).power_rate);
 }
 
-/// All rounds of the busiest slot, and the first block's start.
+/// Times of all rounds of the busiest slot, and of the first block's start.
 struct Loop {
     Time fill, latency, pipe, l2, steps, store, total;
 };
 
-/// Time that the epilogues of the busiest slot store at; zero where that is hidden.
+/// Time in which the epilogues of the busiest slot store; zero if the stores are hidden.
 Time store_time(const MatmulSituation& s, const BundledMatmul& p, const BundledGrid& grid) {
     if (p.store_per_sm <= BytesPerCycle{}) return Time{};
     const double block =
@@ -170,15 +171,17 @@ Time store_time(const MatmulSituation& s, const BundledMatmul& p, const BundledG
            (p.store_per_sm * s.machine.tensor_clock);
 }
 
-/// A kernel on more multiprocessors takes longer until the last of them has its first operands.
+/// Time until the last multiprocessor has its first operands, which grows with the number of
+/// multiprocessors.
 Time start_time(const BundledMatmul& p, const BundledGrid& grid) {
     return std::sqrt(std::min(1.0, grid.units / grid.slots)) * p.start;
 }
 
-/// Blocks in rounds of those that share a multiprocessor; the last round may have fewer.
+/// Blocks run in rounds of those that share a multiprocessor; the last round may have fewer.
 Loop block_loop(const MatmulSituation& s, Implementation implementation, const BundledMatmul& p,
                 const BundledGrid& grid, double miss) {
-    // One operand by vectors and one by elements: they are waited for one after the other.
+    // One operand is loaded as vectors and the other by elements, so the kernel waits for them in
+    // turn.
     const auto [vector_a, vector_b] = vector_loads(s.op);
     const bool in_turn = implementation == Implementation::register_tiled && vector_a != vector_b;
     const Time step =
@@ -200,8 +203,8 @@ Loop block_loop(const MatmulSituation& s, Implementation implementation, const B
     return loop;
 }
 
-/// Persistent clusters: the copy engine runs ahead of the pipe by the stages of the kernel, so that
-/// the pipe waits only where L2 and DRAM together deliver less than it takes.
+/// Persistent clusters: the copy engine runs ahead of the pipe by the stages of the kernel, so the
+/// pipe waits only if L2 and DRAM together deliver less than it consumes.
 Loop cluster_loop(const MatmulSituation& s, const BundledMatmul& p, const BundledGrid& grid,
                   const Traffic& traffic, Bandwidth dram) {
     const double tiles = grid.busiest * grid.tile.n / fill_columns;

@@ -1,5 +1,5 @@
-// Predictions of matrix products: counts from matmul_work, the roofline, and the time of
-// matmul_model where the GPU has parameters.
+// Predictions of matrix products: counts from matmul_work, the roofline, and the time model if the
+// GPU has parameters.
 
 #include "model/matmul/predict.h"
 
@@ -48,15 +48,15 @@ Roofs matmul_roofs(const Matmul& op, Pipe pipe, const Machine& machine) {
     return roofs;
 }
 
-/// What the library takes for 16-bit operands whose rows are not multiples of 16 bytes.
+/// The kernels that the library uses for 16-bit operands whose rows are not multiples of 16 bytes.
 MatmulPipe kernels_by_rows(const Matmul& op) {
     const std::int64_t bytes = row_alignment(op);
     if (bytes >= 16) return MatmulPipe::tensor;
     return bytes >= 4 ? MatmulPipe::align_4 : MatmulPipe::align_2;
 }
 
-/// The kernel set whose parameters describe the product; the 16-bit one stands in for a set that
-/// the GPU has no parameters of, but for nvfp4, whose kernels are like no other.
+/// The kernel set whose parameters describe the product. The 16-bit set stands in for a set that
+/// the GPU has no parameters for, except for nvfp4, whose kernels resemble no others.
 MatmulPipe kernels_of(const Matmul& op, Pipe pipe, bool bundled, const Machine& machine) {
     if (pipe == Pipe::vector) return MatmulPipe::vector;
     if (bundled) return MatmulPipe::tensor;
@@ -68,15 +68,15 @@ MatmulPipe kernels_of(const Matmul& op, Pipe pipe, bool bundled, const Machine& 
     return machine.matmul.find(wanted) != nullptr ? wanted : MatmulPipe::tensor;
 }
 
-/// A call in a stream is a framework's without a named implementation, or with the framework's (B8).
+/// A call in a stream is a framework's if it names no implementation or the framework's (B8).
 MatmulCaller caller_of(const Execution& execution) {
     const bool code = execution.implementation != Implementation::automatic &&
                       execution.implementation != Implementation::torch;
     return code ? MatmulCaller::code : MatmulCaller::framework;
 }
 
-/// The terms of the model. The pipe's term is what it issues or what
-/// the power limit allows, whichever is longer.
+/// Sets the terms of the model. The pipe's term is its issue time or the time that the power limit
+/// allows, whichever is longer.
 void set_terms(Prediction& p, const MatmulTime& t, Resource pipe,
                const MatmulParameters& parameters) {
     const double flop = p.work.flop().base();
@@ -112,7 +112,7 @@ void set_notes(Prediction& p, const Matmul& op, const MatmulSituation& s, const 
     }
 }
 
-/// Factor on the band where the alignment's share of the rate is a guess.
+/// Multiplies the width of the band by a factor, if the alignment's share of the rate is a guess.
 void widen_band(Prediction& p, double factor) {
     p.low = std::max(p.lower_bound, p.time * std::pow(p.low / p.time, factor));
     p.high = p.time * std::pow(p.high / p.time, factor);
@@ -122,7 +122,7 @@ Confidence confidence_of(Evidence evidence) {
     return evidence == Evidence::own ? Confidence::calibrated : Confidence::family;
 }
 
-/// What the pipe's term stands for: elementwise kernels wait for their loads, not for arithmetic.
+/// The meaning of the pipe's term: elementwise kernels wait for their loads, not for arithmetic.
 Resource pipe_term(const MatmulSituation& s, Implementation implementation) {
     if (implementation == Implementation::naive || implementation == Implementation::coalesced) {
         return Resource::load_store;
@@ -130,7 +130,7 @@ Resource pipe_term(const MatmulSituation& s, Implementation implementation) {
     return s.pipe == MatmulPipe::vector ? Resource::fma : Resource::tensor;
 }
 
-/// Time, terms, traffic and tiling of a model over the roofline's counts.
+/// Sets time, terms, traffic and tiling from a model over the roofline's counts.
 void apply_time(Prediction& p, const MatmulSituation& s, const MatmulTime& t) {
     p.time = t.total;
     p.work.kernels = t.kernels;
@@ -141,7 +141,7 @@ void apply_time(Prediction& p, const MatmulSituation& s, const MatmulTime& t) {
     set_notes(p, s.op, s, t);
 }
 
-/// Kernels of Hopper and later fetch operands in boxes, where rows start at multiples of 16 bytes.
+/// Kernels of Hopper and later fetch operands in boxes if rows start at multiples of 16 bytes.
 bool by_copy_engine(const MatmulSituation& s) {
     return features_of(s.machine.compute_capability).copy_engine &&
            (s.pipe == MatmulPipe::tensor || s.pipe == MatmulPipe::eight_bit ||
@@ -149,7 +149,7 @@ bool by_copy_engine(const MatmulSituation& s) {
            matmul_alignment(s.op) >= 16;
 }
 
-/// Time and traffic of the library's kernel, without the band.
+/// Sets time and traffic of the library's kernel, without the band.
 MatmulTime apply_library(Prediction& p, const MatmulSituation& s) {
     const MatmulTime t = library_matmul_time(s);
     apply_time(p, s, t);
@@ -190,12 +190,12 @@ void apply_integer(Prediction& p, const MatmulSituation& s) {
     p.executed_tensor = library_executed_flop(s.op, t.tile);
 }
 
-/// Whether the machine has what PyTorch's own products cost.
+/// Whether the machine has the costs of PyTorch's own products.
 bool knows_torch_products(const Machine& machine) {
     return machine.torch_product && machine.memory && machine.memory->torch;
 }
 
-/// Kernels of a few rows.
+/// Applies the kernels for few rows; returns whether they run.
 bool apply_few_rows(Prediction& p, const MatmulSituation& s) {
     if (!knows_torch_products(s.machine)) return false;
     const FewRows kernel = few_rows_kernel(s.op, s.machine.torch_product->choice);
@@ -210,7 +210,7 @@ bool apply_few_rows(Prediction& p, const MatmulSituation& s) {
     return true;
 }
 
-/// The library's product as PyTorch asks for it.
+/// The library's product as PyTorch calls it.
 void apply_torch(Prediction& p, const MatmulSituation& asked) {
     const bool dirty = asked.l2 == L2State::dirty;
     MatmulSituation s = asked;
@@ -234,7 +234,7 @@ void apply_torch(Prediction& p, const MatmulSituation& asked) {
     apply_torch_band(p, torch_band(s.op, asked.l2), s.machine.has_own_torch(), s.launch);
 }
 
-/// Where no parameters are known (other makers' devices): the roofline and a wide band.
+/// If no parameters are known (GPUs of other vendors): the roofline and a wide band.
 void keep_roofline(Prediction& p, const Matmul& op, const Execution& execution,
                    const Machine& machine) {
     p.time += launch_gaps(machine, execution.launch, p.work.kernels);
@@ -248,7 +248,7 @@ void keep_roofline(Prediction& p, const Matmul& op, const Execution& execution,
     }
 }
 
-/// Why a bundled kernel does not do the product; empty where it does.
+/// Why a bundled kernel does not compute the product; empty if it does.
 std::string bundled_refusal(const Matmul& op, Implementation implementation, Pipe pipe,
                             const BundledKernel& kernel, const Machine& machine) {
     const std::string impl = "impl " + std::string(name_of(implementation));
@@ -259,10 +259,10 @@ std::string bundled_refusal(const Matmul& op, Implementation implementation, Pip
                machine.name;
     }
     if (is_block_scaled(op.type)) {
-        return impl + " takes no block-scaled operands; dtype " + type + " is the library's";
+        return impl + " takes no block-scaled operands; dtype " + type + " needs impl library";
     }
     if (machine.sm_count == 0) {
-        return impl + " is a CUDA kernel; " + machine.name + " does not run it";
+        return impl + " is a CUDA kernel, which " + machine.name + " cannot run";
     }
     if (implementation == Implementation::mma && !features.mma_sync) {
         return impl + " needs compute capability 8.0 or newer; " + machine.name +
@@ -274,7 +274,7 @@ std::string bundled_refusal(const Matmul& op, Implementation implementation, Pip
     return {};
 }
 
-/// Why nothing can be said; empty where there is an answer.
+/// Why there is no answer; empty if there is one.
 std::string refusal(const Matmul& op, Implementation implementation, Pipe pipe,
                     const std::optional<BundledKernel>& bundled, const Machine& machine) {
     if (pipe == Pipe::none) {
@@ -284,19 +284,19 @@ std::string refusal(const Matmul& op, Implementation implementation, Pipe pipe,
     return bundled ? bundled_refusal(op, implementation, pipe, *bundled, machine) : std::string();
 }
 
-/// Between L2 and multiprocessors, where the kernel's tile is not known.
+/// Bytes between L2 and multiprocessors, if the kernel's tile is not known.
 Bytes usual_traffic(const Matmul& op, const Execution& execution) {
     return matmul_tile_traffic(op, execution.tile.value_or(Tile{128, 128, 32}));
 }
 
-/// What is predicted, and by which kernels.
+/// The product to predict, and the kernels that run it.
 struct AskedKernels {
     Implementation asked;
     Pipe pipe;
     const std::optional<BundledKernel>& bundled;
 };
 
-/// Time, traffic and band of kernels whose parameters are known.
+/// Sets time, traffic and band of kernels whose parameters are known.
 void apply_kernels(Prediction& p, const MatmulSituation& s, const Execution& execution,
                    const AskedKernels& choice) {
     if (choice.bundled) {
@@ -311,7 +311,7 @@ void apply_kernels(Prediction& p, const MatmulSituation& s, const Execution& exe
     }
 }
 
-/// Counts, roofs and the lower bound, which are the same whatever kernels do the product.
+/// Sets counts, roofs and the lower bound, which do not depend on the kernels.
 Roofs set_counts(Prediction& p, const Matmul& op, Pipe pipe, L2State l2, const Machine& machine) {
     const Work work = matmul_work(op, pipe == Pipe::tensor);
     const Roofs roofs = matmul_roofs(op, pipe, machine);

@@ -1,4 +1,4 @@
-// Predictions of matrix products; `model/predict.h` is the way in.
+// Predictions of matrix products. The entry point is `model/predict.h`.
 #pragma once
 
 #include "model/core/operation.h"
@@ -9,7 +9,7 @@ namespace ridge::model {
 
 [[nodiscard]] Outcome predict(const Matmul& op, const Execution& execution, const Machine& machine);
 
-/// Work, roofs, footprint and lower bound as `predict` gives them for the library's product.
+/// Sets work, roofs, footprint and lower bound as `predict` does for the library's product.
 void set_library_counts(Prediction& prediction, const Matmul& op, L2State l2,
                         const Machine& machine);
 

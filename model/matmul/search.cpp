@@ -14,7 +14,7 @@ double square(double x) {
     return x * x;
 }
 
-/// The tile whose issue rate `issue_fraction` states.
+/// The feed of the tile to whose issue rate `issue_fraction` refers.
 constexpr double reference_feed = 1.0 / 128.0 + 1.0 / 256.0;
 
 /// Position in `MatmulParameters::aligned`: rows at 16, 8, 4, 2 bytes.
@@ -25,8 +25,8 @@ std::size_t alignment_class(const Matmul& op) {
     return bytes >= 4 ? 2 : 3;
 }
 
-/// What L2 reads of a row over its bytes: a box of 128 bytes that starts between two lines needs
-/// both (M12).
+/// Bytes that L2 reads for a row over the row's own: a box of 128 bytes that starts between two
+/// lines needs both (M12).
 double lines_of(std::int64_t row_bytes, double straddle) {
     constexpr std::int64_t line = 128;
     const std::int64_t aligned =
@@ -40,7 +40,7 @@ double lines_of(std::int64_t row_bytes, double straddle) {
     return 1.0 + straddle * (whole * beside + last) / (boxes * real(line));
 }
 
-/// DRAM traffic at the start state of L2 (M18).
+/// Sets the DRAM traffic for the initial state of L2 (M18).
 void set_traffic(const MatmulSituation& s, Context& c) {
     const double once = c.a_bytes + c.b_bytes + c.c_bytes;
     const double miss = miss_share(s, once);
@@ -71,7 +71,7 @@ void set_rates(const MatmulSituation& s, Context& c) {
     const double nominal = 2.0 * c.batch * c.m * c.n * c.k / peak;
     const double fall = p.droop > Time{} ? 1.0 + nominal / p.droop.base() : 1.0;
     c.power_rate = peak * (p.sustained_fraction + (p.burst_fraction - p.sustained_fraction) / fall);
-    if (s.op.type == DataType::fp64) c.power_rate = peak;  // a pipe of little power
+    if (s.op.type == DataType::fp64) c.power_rate = peak;  // this pipe uses little power
 }
 
 }  // namespace
@@ -115,7 +115,7 @@ Floors make_floors(const MatmulParameters& p, const Context& c) {
     const double pass = 2.0 * c.steps * c.step_elements / c.sms;
     const double sum = c.batch * c.m * c.n * 8.0 / c.l2_rate;
     const bool splits = p.second_kernel > Time{};
-    const double partial_sum = 4.0;  // bytes, where k is split
+    const double partial_sum = 4.0;  // bytes, if k is split
     return {
         .element = pass / c.issue_rate,
         .peak_element = pass / c.peak_rate,
@@ -222,7 +222,7 @@ double repeated_bytes(const MatmulSituation& s, const Context& c, Tile tile) {
     const double in_column = lost_share(s, b_block + a + c_block * down / rows);
     const double along_n = a_repeats * in_window + b_repeats * in_row;
     const double along_m = b_repeats * in_window + a_repeats * in_column;
-    // Operands of one block at a time have nobody to drift apart from.
+    // With one block at a time there is no other block to drift apart from.
     const double shared = a * (1.0 - 1.0 / columns) + b * (1.0 - 1.0 / rows);
     const double drift = s.machine.library_drift * (1.0 - 1.0 / (groups * windows));
     const double n_first = along_n + drift * in_row * (shared + along_n);

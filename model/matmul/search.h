@@ -1,5 +1,5 @@
-// The inner search of the matrix-product model, in base units (second, byte, FLOP) as plain doubles
-// because it runs for every tile of every prediction. `time.h` is the typed front.
+// The inner search of the matrix-product model. It uses plain doubles in base units (second, byte,
+// FLOP), because it runs for every tile of every prediction. `time.h` is the typed interface.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace ridge::model::search {
 
-/// Rounding of values between 0 and 2^62 without a call into the mathematics library.
+/// Rounds values between 0 and 2^62 without a call into the mathematics library.
 [[nodiscard]] inline double round_down(double value) {
     return static_cast<double>(static_cast<std::int64_t>(value));
 }
@@ -17,26 +17,26 @@ namespace ridge::model::search {
     return whole < value ? whole + 1.0 : whole;
 }
 
-/// Beside this, what rounding does to a bound does not matter.
+/// A margin that covers the rounding errors of a bound.
 inline constexpr double rounded_down = 1.0 - 1e-9;
 
-/// What does not depend on the tile: the shape as doubles, traffic, and rates.
+/// Values that do not depend on the tile: the shape as doubles, traffic, and rates.
 struct Context {
     double m, n, k, batch;
     double element, result;  ///< bytes of A and B with their scales, and of C
     double a_bytes, b_bytes, c_bytes;
     double read_bytes, write_bytes;
     double cold_share;        ///< share of A and B that comes from DRAM
-    double a_lines, b_lines;  ///< what L2 reads of A and B over their bytes, at least 1
+    double a_lines, b_lines;  ///< lines that L2 reads of A and B, over their bytes; at least 1
     double sms;
     double step_elements, steps;  ///< elements of k in 128 bytes; steps along k
-    double cluster_tile;          ///< elements of a tile, at least, whose clusters share loads
+    double cluster_tile;          ///< least elements of a tile whose clusters share loads
     double issue_rate;            ///< of one multiprocessor, 128 x 256 tile, alignment included
     double peak_rate;             ///< of one multiprocessor
     double power_rate;            ///< of the GPU
     double l2_rate, dram_rate;    ///< of the GPU
     double store_rate;            ///< of one multiprocessor
-    double k_step;                ///< latency of a step, DRAM included
+    double k_step;                ///< latency of a step, including DRAM
     double second_kernel;
     double alignment;
     double quantisation;
@@ -46,13 +46,14 @@ struct Context {
 struct Candidate {
     double total;
     double pipe, power, latency, l2, store, dram, dram_read, reduction;
-    double loop, l2_bytes, cold_fill;  ///< l2_bytes: lines of the operands, a multicast once
-    double edges;  ///< rows and columns of all tiles: what their operands go with
+    double loop, l2_bytes, cold_fill;  ///< l2_bytes: lines of the operands, counting a multicast
+                                       ///< once
+    double edges;  ///< rows and columns of all tiles, to which their operands are proportional
     Tile tile;
     double split;
 };
 
-/// A tile on the output: what does not depend on the split along k.
+/// A tile on the output: values that do not depend on the split along k.
 struct Cover {
     Tile tile;
     double tiles;
@@ -64,12 +65,12 @@ struct Cover {
     double power;
 };
 
-/// Least times of a product on the whole GPU, whatever the split: what tells most tiles apart from the
-/// fastest with products alone.
+/// Least times of a product on the whole GPU for any split. They exclude most tiles by
+/// multiplications alone.
 struct Floors {
     double element, peak_element;  ///< of C on the pipe: at the issue rate, at the peak
     double power_element;
-    double feed;         ///< of an element's time, for each element of a tile's rim
+    double feed;         ///< share of an element's time for each element of a tile's rim
     double operands;     ///< A and B from L2, once
     double operand;      ///< a row or column along k from L2, to a whole cluster
     double stored;       ///< an element of C
@@ -77,12 +78,12 @@ struct Floors {
     double l2_byte;
     double latency;    ///< of a tile along k
     double sum;        ///< reduction of a split, for each part
-    double reduction;  ///< of the least split; infinite where there is none
+    double reduction;  ///< of the smallest split; infinite if there is none
     double dram_read;
     double cold_fill;
 };
 
-/// The part of a candidate's time on the pipe, which most candidates lose by already.
+/// The part of a candidate's time on the pipe, which already excludes most candidates.
 struct Issue {
     double split;
     double blocks;  ///< of one multiprocessor
@@ -109,21 +110,21 @@ struct Issue {
 [[nodiscard]] Candidate evaluate_vector(const MatmulParameters& p, const Context& c);
 /// Bytes that are read from DRAM again because L2 lost them between waves (M18).
 [[nodiscard]] double repeated_bytes(const MatmulSituation& situation, const Context& c, Tile tile);
-/// Share of bytes with this reuse distance that have left L2 (M17).
+/// Share of the bytes with this reuse distance that have left L2 (M17).
 [[nodiscard]] double miss_share(const MatmulSituation& situation, double reuse_distance);
 /// The same between blocks of one kernel (M22).
 [[nodiscard]] double lost_share(const MatmulSituation& situation, double reuse_distance);
 
-/// `extent` over `size`, rounded up: `per_size` is 1 over it. The nearest integer is one of the two about
-/// the quotient.
+/// `extent` over `size`, rounded up; `per_size` is 1 / `size`. The nearest integer is one of the
+/// two next to the quotient.
 [[nodiscard]] inline float parts(float extent, float size, float per_size) {
-    constexpr float rounding = 0x1.8p23F;  // no digit behind the point is left beside it
+    constexpr float rounding = 0x1.8p23F;  // adding this leaves no digits after the point
     const float nearest = (extent * per_size + rounding) - rounding;
     return nearest + (nearest * size < extent ? 1.0F : 0.0F);
 }
 
-/// For each tile of a list no more than the least time of all of its candidates: in single precision,
-/// which tells most of them apart from the fastest.
+/// A lower bound, for each tile of a list, on the times of all its candidates. It is in single
+/// precision and excludes most tiles.
 struct Outlines {
     LibraryTiles::Each least;
 };
@@ -131,7 +132,8 @@ struct Outlines {
 inline void outline(const Floors& f, const Context& c, const LibraryTiles& library,
                     Outlines& found) {
     constexpr std::size_t lanes = 4;
-    constexpr float rounding = 1.0F - 1e-4F;  // of extents beyond 2^24 most of all
+    constexpr float rounding = 1.0F - 1e-4F;  // extents beyond 2^24 have the largest rounding
+                                              // errors
     const std::size_t count = (library.count + lanes - 1) / lanes * lanes;
     const auto of = [](double value) { return static_cast<float>(value); };
     const float down = of(c.m);
@@ -149,7 +151,7 @@ inline void outline(const Floors& f, const Context& c, const LibraryTiles& libra
             std::max(of(f.operands),
                      tiles * (rows * of(c.a_lines) + columns * of(c.b_lines)) * of(f.operand));
         const float reads = std::max(l2, of(f.dram_read));
-        // Whole, a tile takes its block's time at least; in parts, their reduction comes on top.
+        // A whole tile takes at least its block's time; a split tile also takes its reduction.
         const float blocks = std::max(tiles, of(c.sms));
         const float step = std::max(m * n * element, of(f.latency));
         const float stored = rows * columns * of(f.stored);
@@ -160,7 +162,7 @@ inline void outline(const Floors& f, const Context& c, const LibraryTiles& libra
     }
 }
 
-/// No more than the candidate's `total`.
+/// At most the candidate's `total`.
 [[nodiscard]] inline double least_total(const Floors& f, const Context& c, const Cover& cover,
                                         const Issue& issue) {
     const bool split = issue.split > 1.0;

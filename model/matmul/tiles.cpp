@@ -27,14 +27,14 @@ constexpr LibraryTiles library(const std::array<Tile, count>& tiles) {
     return made;
 }
 
-// Depth along k is 128 bytes of a 16-bit type on tensor cores, 8 elements in FMA kernels.
+// The depth along k is 128 bytes of a 16-bit type on tensor cores, and 8 elements in FMA kernels.
 constexpr LibraryTiles wgmma_tiles =
     library(std::array{Tile{8, 64, 64}, Tile{8, 128, 64}, Tile{16, 64, 64}, Tile{32, 64, 64},
                        Tile{48, 128, 64}, Tile{64, 64, 64}, Tile{64, 128, 64}, Tile{96, 128, 64},
                        Tile{128, 64, 64}, Tile{64, 256, 64}, Tile{128, 128, 64}, Tile{192, 128, 64},
                        Tile{128, 256, 64}, Tile{192, 192, 64}, Tile{128, 320, 64}});
-// tcgen05 takes 128 rows of one multiprocessor or 256 of a pair by up to 256 columns, either operand
-// on the side of the rows: a pair's tile counts as two of 128 rows that share an operand.
+// tcgen05 takes 128 rows on one multiprocessor or 256 on a pair by up to 256 columns, with either
+// operand on the side of the rows. A pair's tile counts as two of 128 rows that share an operand.
 constexpr LibraryTiles umma_tiles = library(std::array{
     Tile{8, 64, 64}, Tile{8, 128, 64}, Tile{16, 64, 64}, Tile{16, 128, 64}, Tile{32, 64, 64},
     Tile{32, 128, 64}, Tile{48, 128, 64}, Tile{64, 64, 64}, Tile{64, 128, 64}, Tile{96, 128, 64},
@@ -43,10 +43,10 @@ constexpr LibraryTiles umma_tiles = library(std::array{
 constexpr LibraryTiles mma_tiles =
     library(std::array{Tile{64, 64, 32}, Tile{64, 128, 32}, Tile{128, 64, 32}, Tile{128, 128, 32},
                        Tile{128, 256, 32}, Tile{256, 128, 32}});
-// Accumulators of 8 bytes leave registers for small tiles alone.
+// Accumulators of 8 bytes leave registers only for small tiles.
 constexpr LibraryTiles double_tiles =
     library(std::array{Tile{64, 64, 16}, Tile{64, 128, 16}, Tile{128, 64, 16}});
-// Rows that are no multiples of 16 bytes have kernels of small tiles as well.
+// Rows that are not multiples of 16 bytes also have kernels with small tiles.
 constexpr LibraryTiles fallback_tiles = library(std::array{
     Tile{32, 32, 32}, Tile{32, 64, 32}, Tile{64, 32, 32}, Tile{64, 64, 32}, Tile{64, 128, 32},
     Tile{128, 64, 32}, Tile{128, 128, 32}, Tile{128, 256, 32}, Tile{256, 128, 32}});

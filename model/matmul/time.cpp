@@ -20,14 +20,14 @@ Time seconds(double value) {
     return Time::from_base(value);
 }
 
-/// Splits along k are tried that fill one, two and three waves.
+/// The search tries splits along k that fill one, two and three waves.
 constexpr int split_waves = 3;
 /// Times closer than this count as equal.
 constexpr double tie = 1.001;
 
-/// The fixed time of one kernel of the library (M20). The fit is to replayed graphs; a profiler's
-/// duration lacks the gap, a plain call in a stream adds its submission (B8), and one from an eager
-/// framework has a fixed time of its own.
+/// The fixed time of one kernel of the library (M20). It was fitted to replayed graphs. A
+/// profiler's duration does not include the gap, a plain call in a stream adds its submission (B8),
+/// and a call from an eager framework has its own fixed time.
 Time launch_time(const MatmulSituation& s) {
     const Time alone =
         std::max(s.machine.kernel_floor, s.parameters.launch - s.machine.library_gap);
@@ -45,7 +45,7 @@ Time launch_time(const MatmulSituation& s) {
     return called > Time{} ? called : plain;
 }
 
-/// Candidates whose time may be within a tie of the shortest.
+/// Candidates whose time may tie with the shortest.
 struct Shortlist {
     struct Entry {
         Candidate candidate;
@@ -59,7 +59,8 @@ struct Shortlist {
         if (candidate.total <= tie * shortest) entries.push_back({candidate, tile});
     }
 
-    /// The candidate that reads least; of those that read the same the first of the library's list.
+    /// The candidate that reads least; among those that read the same, the first of the library's
+    /// list.
     [[nodiscard]] const Candidate& preferred() const {
         const Entry* best = nullptr;
         for (const Entry& each : entries) {
@@ -84,22 +85,22 @@ class Search {
         search::outline(floors_, c, library_, outlines_);
     }
 
-    /// The candidate of the shortest time; of those that tie with it, the one that reads least, and of those
-    /// the first.
+    /// The candidate of the shortest time; among those that tie with it, the one that reads least,
+    /// and among those the first.
     [[nodiscard]] Candidate fastest() {
-        // From the most promising tile: its time tells most of the others apart from the fastest.
+        // Starts from the most promising tile, whose time excludes most of the others.
         const std::size_t first = most_promising();
         add_splits(first);
         for (std::size_t i = library_.count; i-- > 0;) {
             if (i != first && !excluded(i)) add_splits(i);
         }
         Candidate best = list_.preferred();
-        best.total = list_.shortest;  // a faster GPU must not be slower for the sake of a tie
+        best.total = list_.shortest;  // a faster GPU must not be slower because of a tie
         return best;
     }
 
   private:
-    /// Of several the last, which is the largest.
+    /// If there are several, the last one, which is the largest.
     [[nodiscard]] std::size_t most_promising() const {
         std::size_t first = 0;
         for (std::size_t i = 1; i < library_.count; ++i) {
@@ -108,7 +109,7 @@ class Search {
         return first;
     }
 
-    /// Tiles that cover the output.
+    /// Number of tiles that cover the output.
     [[nodiscard]] double tiles(std::size_t tile) const {
         const Tile& size = library_.tiles[tile];
         return c_.batch * search::round_up(c_.m / size.m) * search::round_up(c_.n / size.n);
@@ -120,8 +121,8 @@ class Search {
         return tiles(tile) * (real(library_.tiles[tile].m) + library_.tiles[tile].n);
     }
 
-    /// Whether a tile is too slow; or neither faster than the fastest, where the power limit makes their
-    /// times, nor preferred to it in a tie.
+    /// Whether a tile is too slow, or, if the power limit sets its time, neither faster than the
+    /// fastest nor preferred to it in a tie.
     [[nodiscard]] bool excluded(std::size_t tile) const {
         if (static_cast<double>(outlines_.least[tile]) > tie * list_.shortest) return true;
         return is_powered_ && elements(tile) >= powered_elements_ && edges(tile) > powered_edges_;
@@ -142,7 +143,7 @@ class Search {
             if (search::least_total(floors_, c_, cover, issue) <= tie * list_.shortest) {
                 add(search::complete(s_.parameters, c_, cover, issue), tile);
             }
-            if (split == 1.0) return;  // so are the splits of fewer waves
+            if (split == 1.0) return;  // so do the splits for fewer waves
         }
     }
 
@@ -163,12 +164,12 @@ class Search {
     search::Floors floors_;
     search::Outlines outlines_;
     Shortlist list_;
-    bool is_powered_ = false;  ///< the power limit makes the time of the fastest
+    bool is_powered_ = false;  ///< whether the power limit sets the time of the fastest
     double powered_elements_ = 0.0;
     double powered_edges_ = 0.0;
 };
 
-/// The library's choice: a tile of its list, or its kernel for one row.
+/// The library's choice: a tile from its list, or its kernel for one row.
 Candidate fastest(const MatmulSituation& s, const Context& c) {
     Candidate best = Search(s, c).fastest();
     if (s.op.m == 1 && s.op.batch == 1 && s.parameters.gemv_per_sm > Bandwidth{}) {
@@ -178,19 +179,20 @@ Candidate fastest(const MatmulSituation& s, const Context& c) {
     return best;
 }
 
-/// Adds what L2 loses between waves: time only where DRAM becomes the longest of the bounds.
+/// Time added by what L2 loses between waves. It is zero unless DRAM becomes the longest of the
+/// bounds.
 double repeat_time(const Candidate& best, const Context& c, double repeats) {
     const double bound = best.total - best.reduction;
     return std::max(0.0, best.dram + repeats / c.dram_rate - bound);
 }
 
-/// What L2 loses between the waves of a candidate, which the search does not see.
+/// What L2 loses between the waves of a candidate. The search does not see it.
 struct Lost {
     double repeats;  ///< bytes
     double time;
 };
 
-/// A candidate with what its waves lose.
+/// A candidate, and what its waves lose.
 struct Choice {
     Candidate candidate;
     Lost lost;
@@ -201,15 +203,16 @@ double total_of(const Choice& choice) {
 }
 
 Lost lost_by(const MatmulSituation& s, const Context& c, const Candidate& candidate) {
-    // The kernel for one row reads its matrix once; a tile of one row that was asked for does not.
+    // The kernel for one row reads its matrix once; a tile of one row that the user asked for does
+    // not.
     const bool one_row = !s.tile && candidate.tile.m == 1;
     const double repeats = one_row ? 0.0 : search::repeated_bytes(s, c, candidate.tile);
     return {repeats, repeat_time(candidate, c, repeats)};
 }
 
-/// Where repeats cost time, the choice for another state of the L2 may lose less. Every state compares
-/// the same choices: else a cold product could be faster than a warm one, a replayed graph than its
-/// kernel.
+/// If repeats cost time, the choice for another state of the L2 may lose less. Every state compares
+/// the same choices, since otherwise a cold product could be faster than a warm one, or a replayed
+/// graph faster than its kernel.
 void take_fewest_repeats(const MatmulSituation& s, const Context& c, Choice& best) {
     struct State {
         L2State l2;
@@ -262,7 +265,7 @@ MatmulTime assemble(const MatmulSituation& s, const Context& c, const Choice& ch
     return t;
 }
 
-/// Libraries take 16-bit activations and quantise them first (M20); a profiler's view of the
+/// Libraries take 16-bit activations and quantise them first (M20). A profiler's duration of the
 /// product alone leaves that out.
 void add_quantisation(const MatmulSituation& s, const Context& c, MatmulTime& t) {
     const MatmulParameters& p = s.parameters;

@@ -6,13 +6,12 @@
 //   time.total, time.tile, time.split, time.dram_read
 //
 // Method (docs/model.md M7 to M20): for each tile of a small set, whole and split along k, the time
-// of a multiprocessor is put together from the fill, the k loop (pipe, L2, DRAM reads, latency of
-// its steps), the epilogue's stores and the reduction of a split, bounded by DRAM traffic and by
-// power; the fastest candidate is what a good library would take. What a tile cannot beat, found with
-// products alone, leaves two or three tiles to look at closely; nothing is allocated. Bundled
-// kernels have a model of their own: bundled.h.
+// of a multiprocessor is the sum of the fill, the k loop (pipe, L2, DRAM reads, latency of its
+// steps), the epilogue's stores and the reduction of a split, limited by DRAM traffic and by power.
+// The fastest candidate is what a good library would choose. Cheap lower bounds exclude all but two
+// or three tiles, and nothing is allocated. Bundled kernels have their own model: bundled.h.
 //
-// Limits: dense operands. A library's choices that are poor for the shape are not predicted; they
+// Limits: dense operands. Choices of a library that are poor for the shape are not predicted; they
 // are most of the residual.
 #pragma once
 
@@ -26,32 +25,32 @@
 
 namespace ridge::model {
 
-/// A product that is replayed in a graph meets as many different weights B in turn: what the
-/// collectors of public measurements do, and near what the layers of a network do (M18).
+/// Number of different weights B that a product replayed in a graph uses in turn. The collectors of
+/// public measurements do this, and the layers of a network are similar (M18).
 inline constexpr std::int64_t weights_in_rotation = 5;
 
-/// Who calls the library: code that launches a kernel, or an eager framework, whose dispatch shows
-/// in a stream.
+/// Who calls the library: code that launches a kernel, or an eager framework, whose dispatch adds
+/// time in a stream.
 enum class MatmulCaller : std::uint8_t { code, framework };
 
 struct MatmulSituation {
     const Matmul& op;
     const Machine& machine;
     const MatmulParameters& parameters;
-    FlopRate peak;  ///< dense, of the pipe that does the product
+    FlopRate peak;  ///< dense, of the pipe that computes the product
     MatmulPipe pipe = MatmulPipe::tensor;
     L2State l2 = L2State::warm;
     LaunchMode launch = LaunchMode::kernel;
     MatmulCaller caller = MatmulCaller::code;
     std::optional<Tile> tile =
-        std::nullopt;  ///< the only tile tried: one block each, whole waves, no split
+        std::nullopt;  ///< the only tile tried, if given: one block each, whole waves, no split
 };
 
 /// Every part of the time, the choice that led to it, and the traffic.
 struct MatmulTime {
     Time total;
     Time launch;     ///< of the product's kernel
-    Time launches;   ///< fixed time of the further kernels: reduction, quantising
+    Time launches;   ///< fixed time of further kernels: reduction, quantising
     Time fill;       ///< prologues
     Time cold_fill;  ///< first loads that miss L2
     Time loop;       ///< pipe, latency, L2 and DRAM reads together
@@ -66,7 +65,7 @@ struct MatmulTime {
     Time quantise;   ///< A to 8 bits, with its launch
     Bytes dram_reads;
     Bytes dram_writes;
-    Bytes l2_reads;  ///< of operands, a multicast once
+    Bytes l2_reads;  ///< of operands, counting a multicast once
     Bytes repeats;   ///< part of dram_reads that L2 lost between waves
     Tile tile;
     std::int32_t split = 1;
@@ -77,7 +76,7 @@ struct MatmulTime {
 /// The fastest tile and split of the library's set, or the situation's own tile.
 [[nodiscard]] MatmulTime library_matmul_time(const MatmulSituation& situation);
 
-/// What the time rests on; residuals are kept by regime.
+/// What determines the time; residuals are grouped by regime.
 enum class MatmulRegime : std::uint8_t {
     launch,
     split,
@@ -89,7 +88,7 @@ enum class MatmulRegime : std::uint8_t {
     quantise
 };
 
-/// Fixed costs first, then a split k, then the largest term.
+/// Fixed costs come first, then a split k, then the largest term.
 [[nodiscard]] MatmulRegime regime_of(const MatmulTime& time);
 
 }  // namespace ridge::model

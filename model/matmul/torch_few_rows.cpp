@@ -17,17 +17,18 @@ namespace {
 /// How a kernel covers the result and walks along k. (eq. M26)
 struct Kernel {
     double columns;       ///< of a block
-    double rows;          ///< of a block, at most
-    double depth;         ///< elements of k that a thread's load and the loads beside it take
-    double step;          ///< of a load that waits for the one before, in steps of the GPU's
-    double resident;      ///< blocks of a multiprocessor
-    double result;        ///< clocks of a block's results
+    double rows;          ///< most rows of a block
+    double depth;         ///< elements of k that a thread's load covers together with the loads
+                          ///< beside it
+    double step;          ///< time of a load that waits for the previous one, in steps of the GPU
+    double resident;      ///< blocks per multiprocessor
+    double result;        ///< clocks to form a block's results
     double slots;         ///< lane slots of a multiply-add
-    double unpack = 0.0;  ///< slots more of an element of B with 16 bits
+    double unpack = 0.0;  ///< additional slots for an element of B with 16 bits
 };
 
-/// The variant of dot products by rows: compiled for 2, 4, 6, 8, 10 or 14 of them; more are two
-/// blocks. One of fewer rows than it was compiled for loads more slowly.
+/// The variant of dot products by rows: it is compiled for 2, 4, 6, 8, 10 or 14 rows; more rows
+/// take two blocks. A variant with fewer rows than it was compiled for loads more slowly.
 Kernel dots_kernel(const Matmul& op, const DotsCode& code) {
     const bool half = bits_of(op.type) == 16;
     const std::int64_t rows = op.m;
@@ -49,8 +50,8 @@ Kernel dots_kernel(const Matmul& op, const DotsCode& code) {
     return rows <= 10 ? of(10, code.ten, 5) : of(14, code.fourteen, 5);
 }
 
-/// B by rows, with 128 threads or 256: up to 8 rows of A in a block, where there are more than 5 in two, from 15
-/// on in four.
+/// The walk for B by rows, with 128 or 256 threads: up to 8 rows of A in a block; more than 5 rows
+/// take two blocks, 15 and more take four.
 Kernel walk_kernel(const Matmul& op, const TorchProductCode& all) {
     const WalkThreadsChoice& choice = all.choice.walk_threads;
     const bool is_long =
@@ -63,7 +64,7 @@ Kernel walk_kernel(const Matmul& op, const TorchProductCode& all) {
     return {64, rows, 16, code.step, is_long ? 4.0 : 5.0, code.result, code.slots, code.unpack};
 }
 
-/// Tiles that hold all rows.
+/// The tiles that hold all rows.
 Kernel thin_kernel(const Matmul& op, const TorchProductCode& all, bool tensor) {
     const bool narrow = op.type == DataType::fp16;
     const ThinTileCode& code = narrow ? all.thin_fp16 : all.thin_bf16;
@@ -86,7 +87,7 @@ constexpr Crumbs columns_44{{64, 64, 8}, 44, &CrumbsCode::columns_44};
 constexpr Crumbs rows_264{{32, 128, 8}, 264, &CrumbsCode::rows_264};
 constexpr Crumbs rows_176{{32, 32, 8}, 176, &CrumbsCode::rows_176};
 
-/// More than 16 rows: three square tiles of columns, in one or two of rows.
+/// For more than 16 rows: square tiles, three along the columns and one or two along the rows.
 const Crumbs* square_crumbs(const Matmul& op, const CrumbsChoice& c) {
     const std::int64_t edge = columns_88.tile.n;
     const bool three = op.n > 2 * edge && op.n <= c.square_columns;
@@ -120,7 +121,7 @@ bool is_biased(const Matmul& op) {
     return op.epilogue != Epilogue::none && op.epilogue != Epilogue::accumulate;
 }
 
-/// B by columns, 2 to 16 rows of fp32: where cuBLAS takes dot products.
+/// Whether cuBLAS uses dot products: B by columns, 2 to 16 rows of fp32.
 bool takes_dots(const Matmul& op, const DotsChoice& c) {
     const std::int64_t results = op.batch * op.m * op.n;
     const std::int64_t weights = op.n * op.k;
@@ -140,7 +141,7 @@ bool takes_dots(const Matmul& op, const DotsChoice& c) {
            weights > c.fewest_weights;
 }
 
-/// B by rows: where it takes a walk along k.
+/// Whether cuBLAS walks along k: B by rows.
 bool takes_walk(const Matmul& op, const WalkChoice& c) {
     const std::int64_t results = op.batch * op.m * op.n;
     const std::int64_t weights = op.n * op.k;
@@ -160,7 +161,7 @@ bool takes_walk(const Matmul& op, const WalkChoice& c) {
     return op.k <= c.deep_depth || (results > c.deep_results && weights <= c.deep_weights);
 }
 
-/// 2 to 16 rows of bf16 that are not multiples of 16 bytes, B by columns.
+/// The kernel for 2 to 16 rows of bf16 that are not multiples of 16 bytes, B by columns.
 FewRows by_columns_bf16(const Matmul& op, const ThinColumnsChoice& c) {
     if (op.batch > 1) {
         if (op.batch * op.n > c.batch_columns) return FewRows::lanes;
@@ -175,7 +176,8 @@ FewRows by_columns_bf16(const Matmul& op, const ThinColumnsChoice& c) {
     return op.m > c.most_rows || op.m * op.n <= c.most_results ? FewRows::parts : FewRows::dots;
 }
 
-/// The same, B by rows. With a bias and not too deep, k is cut into slices that add up one after the other.
+/// The same for B by rows. With a bias and a k that is not too deep, k is cut into slices that add
+/// up one after the other.
 FewRows by_rows_bf16(const Matmul& op, const ThinRowsChoice& c) {
     if (op.batch > 1) return FewRows::walk;
     if (op.k <= c.short_depth)
@@ -204,8 +206,9 @@ FewRows few_halves(const Matmul& op, const TorchChoice& choice) {
                                             : by_columns_bf16(op, choice.thin_columns);
 }
 
-/// How many parts the library cuts k into: for three rounds of the GPU, 64 elements or more in each; small B whose
-/// k is no multiple of that, into pieces of a few vectors of 8.
+/// Number of parts into which the library cuts k: enough for three rounds of the GPU, with 64
+/// elements or more in each. If B is small and its k is not a multiple of 64, pieces of a few
+/// vectors of 8.
 double parts_of(const Matmul& op, const Kernel& kernel, const PartsChoice& c, double sms) {
     const bool rows = op.b_layout == Layout::row_major;
     const bool half = op.type == DataType::fp16;
@@ -218,7 +221,7 @@ double parts_of(const Matmul& op, const Kernel& kernel, const PartsChoice& c, do
     return std::max(2.0, std::min(wanted, real(op.k / 64)));
 }
 
-/// Operands, results and what of them misses the L2.
+/// Bytes of operands and results, and the share of them that misses the L2.
 struct Moved {
     double operands;
     double results;
@@ -249,7 +252,7 @@ MatmulTime traffic_of(const MatmulSituation& s, const Moved& moved, double share
     return time;
 }
 
-/// Of 16 bits those whose rows are not multiples of 16 bytes.
+/// In 16 bits, the code for rows that are not multiples of 16 bytes.
 const VectorCode& vector_code(const Matmul& op, const TorchProductCode& all) {
     const bool columns = op.b_layout == Layout::column_major;
     if (bits_of(op.type) == 16) {
@@ -258,7 +261,7 @@ const VectorCode& vector_code(const Matmul& op, const TorchProductCode& all) {
     return columns ? all.vector_columns : all.vector_rows;
 }
 
-/// One row: B is read once, at DRAM's rate or the L2's.
+/// One row: B is read once, at the rate of DRAM or of the L2.
 MatmulTime vector_time(const MatmulSituation& s) {
     const TorchProductCode& all = *s.machine.torch_product;
     const VectorCode& kernel = vector_code(s.op, all);
@@ -286,7 +289,7 @@ MatmulTime crumbs_time(const MatmulSituation& s) {
     return time;
 }
 
-/// Tiles of 64 columns whose slices of k wait for one another.
+/// Time of tiles of 64 columns whose slices of k wait for one another.
 MatmulTime slices_time(const MatmulSituation& s) {
     const ThinTilesCode& code = s.machine.torch_product->thin;
     const PartsChoice& c = s.machine.torch_product->choice.cuts;
@@ -315,7 +318,7 @@ Kernel kernel_of(const Matmul& op, const TorchProductCode& all, FewRows kernel) 
     return thin_kernel(op, all, kernel != FewRows::lanes);
 }
 
-/// Blocks that walk along k together: their loads wait for one another.
+/// Adds blocks that walk along k together and whose loads wait for one another.
 void walk_along(MatmulTime& time, const Kernel& kernel, double filled, Time first, Time walk,
                 const Machine& machine) {
     const TorchProductCode& all = *machine.torch_product;
@@ -326,7 +329,8 @@ void walk_along(MatmulTime& time, const Kernel& kernel, double filled, Time firs
     time.total = time.launch + start + combined({walks, moved}, Overlap{all.walk.overlap});
 }
 
-/// Blocks that keep `rows` of A while they go through B, and the sum of the parts that k is cut into.
+/// Time of blocks that keep `rows` of A while they go through B, and of the sum of the parts into
+/// which k is cut.
 MatmulTime blocks_time(const MatmulSituation& s, FewRows chosen) {
     const Matmul& op = s.op;
     const MemoryParameters& memory = *s.machine.memory;

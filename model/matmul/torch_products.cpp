@@ -11,7 +11,7 @@
 namespace ridge::model {
 namespace {
 
-/// Rows at 4 or 8 bytes: as the library's.
+/// Rows at 4 or 8 bytes run as in the library.
 constexpr ProductCode as_the_library{};
 
 const ProductCode& code_of(const TorchProductCode& all, const Matmul& op, MatmulPipe pipe) {
@@ -112,10 +112,10 @@ MatmulParameters parameters_of_torch(const Matmul& op, MatmulPipe pipe,
     if (pipe != MatmulPipe::align_2 || op.n % 2 != 0) p.store_per_sm *= d.store;
     p.second_kernel *= d.second_kernel;
     if (pipe == MatmulPipe::vector) {
-        // The library's launch holds first loads from DRAM.
+        // The library's launch contains first loads from DRAM.
         p.cold_fill = costs.first_dram - costs.first_l2;
         p.launch -= p.cold_fill;
-        if (op.batch > 1) p.second_kernel = Time{};  // k stays whole
+        if (op.batch > 1) p.second_kernel = Time{};  // k is not split
     }
     return p;
 }

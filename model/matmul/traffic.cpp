@@ -11,7 +11,7 @@
 namespace ridge::model {
 namespace {
 
-/// A matrix in memory, or the part of it that a kernel asks for. Elements of half a byte count in
+/// A matrix in memory, or the part of it that a kernel reads. Elements of half a byte count in
 /// pairs.
 struct Rows {
     double rows;
@@ -24,7 +24,7 @@ double in_runs(const Rows& matrix, std::int64_t width) {
     return matrix.rows * bytes_in_runs(matrix.extent * matrix.element, width * matrix.element);
 }
 
-/// Bytes of all rows where L1 keeps the sectors that two steps of a block share.
+/// Bytes of all rows if L1 keeps the sectors that two steps of a block share.
 double through_l1(const Rows& matrix) {
     return matrix.rows * real(matrix.extent * matrix.element);
 }
@@ -33,8 +33,8 @@ constexpr std::int64_t box = 128;  ///< bytes of a row in one request of the cop
 
 enum class Delivery : std::uint8_t { own, multicast };
 
-/// What a box within a row costs beyond its bytes: sectors for the multiprocessor that asked, pairs
-/// of them for one that listens; of a multicast each is half.
+/// Bytes of a box within a row beyond its own: sectors for the multiprocessor that asked, pairs of
+/// sectors for one that listens. In a multicast, half of the receivers are of each kind.
 double beside_box(std::int64_t granularity, Delivery delivery) {
     const auto straddling = [&](std::int64_t unit) {
         return real(std::max<std::int64_t>(0, unit - granularity));
@@ -43,7 +43,7 @@ double beside_box(std::int64_t granularity, Delivery delivery) {
     return (straddling(sector_size) + straddling(2 * sector_size)) / 2.0;
 }
 
-/// The same of the box in which the row ends after `valid` bytes; the rest is filled with zeros.
+/// The same for the box in which the row ends after `valid` bytes; the rest is filled with zeros.
 double beside_last_box(std::int64_t valid, std::int64_t granularity, Delivery delivery) {
     if (delivery == Delivery::multicast) {
         return beside_box(granularity, delivery) + real(std::max(valid - sector_size, 48 - valid));
@@ -52,7 +52,7 @@ double beside_last_box(std::int64_t valid, std::int64_t granularity, Delivery de
     return real(valid) + beside_run(granularity) + real(zeros - box);
 }
 
-/// Bytes beyond those of the boxes that a row of a matrix costs.
+/// Bytes of a row of a matrix beyond those of its boxes.
 double beside_boxes(const Rows& matrix, Delivery delivery) {
     const std::int64_t row = matrix.extent * matrix.element;
     const std::int64_t granularity = (row | box) & -(row | box);  // the box is a power of two
@@ -61,22 +61,22 @@ double beside_boxes(const Rows& matrix, Delivery delivery) {
            (valid > 0 ? beside_last_box(valid, granularity, delivery) : 0.0);
 }
 
-/// Bytes of a grid of boxes: `columns` of them in each of `rows` rows. What lies beyond the matrix
-/// arrives as zeros and counts, in whole boxes.
+/// Bytes of a grid of boxes, with `columns` boxes in each of `rows` rows. Parts beyond the matrix
+/// arrive as zeros and count, in whole boxes.
 double in_boxes(const Rows& matrix, double rows, double columns, Delivery delivery) {
     return rows * columns * real(box) +
            std::min(rows, matrix.rows) * beside_boxes(matrix, delivery);
 }
 
 /// The same in clusters of two blocks, side by side or one below the other: half of the operands
-/// come as a multicast.
+/// arrive as a multicast.
 double in_pairs(const Rows& matrix, double rows, double columns) {
     return (in_boxes(matrix, rows, columns, Delivery::own) +
             in_boxes(matrix, rows, columns, Delivery::multicast)) /
            2.0;
 }
 
-/// Share of `kinds` equally likely values among `drawn` blocks: what L1 does not save.
+/// Share of `kinds` equally likely values that occur among `drawn` blocks, which L1 cannot save.
 double distinct_share(double kinds, double drawn) {
     if (drawn <= 1.0) return 1.0;
     return std::min(1.0, kinds * (1.0 - std::pow(1.0 - 1.0 / kinds, drawn)) / drawn);
@@ -93,7 +93,7 @@ std::int64_t elements_of(const Matmul& op, std::int64_t count) {
 
 struct Operands {
     Rows a;
-    Rows b;  ///< as it lies in memory
+    Rows b;  ///< as it is stored in memory
     Rows c;
 };
 
@@ -105,7 +105,7 @@ Operands operands_of(const Matmul& op) {
             .c = {real(op.m), op.n, size_of(op.output)}};
 }
 
-/// naive and coalesced run eight blocks on a multiprocessor, one below the other.
+/// naive and coalesced run eight blocks per multiprocessor, one below the other.
 constexpr double element_blocks = bundled::matmul_naive.blocks_per_sm;
 static_assert(bundled::matmul_naive.blocks_per_sm == bundled::matmul_coalesced.blocks_per_sm);
 
@@ -123,8 +123,8 @@ double naive_bytes(const Matmul& op, const BundledGrid& grid, const Machine& mac
     return a + b + in_runs(o.c, grid.tile.n) * stored;
 }
 
-/// coalesced: blocks of one multiprocessor share columns of B through L1; in the first round they
-/// lie too far apart for that unless columns are long.
+/// coalesced: blocks of one multiprocessor share columns of B through L1. In the first round they
+/// are too far apart for that unless columns are long.
 double coalesced_bytes(const Matmul& op, const BundledGrid& grid, double sms) {
     const Operands o = operands_of(op);
     const double together = std::min(element_blocks, grid.units / sms);
@@ -137,7 +137,7 @@ double coalesced_bytes(const Matmul& op, const BundledGrid& grid, double sms) {
            in_runs(o.c, grid.tile.n);
 }
 
-/// Operands that pass L1, in tiles `width` columns wide.
+/// Operands that pass through L1, in tiles `width` columns wide.
 double operands_through_l1(const Operands& o, std::int64_t width, double down, double across) {
     return through_l1(o.a) * across + in_runs(o.b, width) * down;
 }
@@ -147,8 +147,8 @@ double tiled_bytes(const Matmul& op, const BundledGrid& grid) {
     return operands_through_l1(o, grid.tile.n, grid.down, grid.across) + in_runs(o.c, grid.tile.n);
 }
 
-/// With rows at multiples of 16 bytes two blocks share a multiprocessor, for which each thread puts
-/// away some registers; else C is stored by elements.
+/// With rows at multiples of 16 bytes two blocks share a multiprocessor, for which each thread
+/// spills some registers. Otherwise C is stored by elements.
 double register_tiled_bytes(const Matmul& op, const BundledGrid& grid,
                             const BundledProductCounts& counts) {
     constexpr double register_bytes = 4.0;
@@ -161,8 +161,8 @@ double register_tiled_bytes(const Matmul& op, const BundledGrid& grid,
            (spills ? spilled * grid.down * grid.across : 0.0);
 }
 
-/// mma: copies of 16 bytes bypass L1, and two neighbouring ones share a sector; C is stored in
-/// pieces of 4 bytes, of which L1 joins some.
+/// mma: copies of 16 bytes bypass L1, and two neighbouring ones share a sector. C is stored in
+/// pieces of 4 bytes, some of which L1 joins.
 double mma_bytes(const Matmul& op, const BundledGrid& grid, const BundledProductCounts& counts) {
     const Operands o = operands_of(op);
     const std::int64_t pair = sector_size / o.a.element;
@@ -170,7 +170,7 @@ double mma_bytes(const Matmul& op, const BundledGrid& grid, const BundledProduct
            in_runs(o.c, grid.tile.n) * counts.pair_stores;
 }
 
-/// Boxes that cover both operands of `rows` rows and `columns` columns of C.
+/// Boxes that cover both operands for `rows` rows and `columns` columns of C.
 struct BoxedOperands {
     double a_rows, a_boxes, b_rows, b_boxes;  ///< boxes of one row
 };
@@ -220,7 +220,7 @@ Bytes library_l2_bytes(const Matmul& op, const Tile& tile, std::int32_t split, b
     const Operands o = operands_of(op);
     const double down = real(ceil_divide(op.m, tile.m));
     const double across = real(ceil_divide(op.n, tile.n));
-    // Partial sums in fp32 are written once and read once more by the kernel that adds them.
+    // Partial sums in fp32 are written once, and read once by the kernel that adds them.
     const double sums = split > 1 ? 8.0 * split * real(op.m) * real(op.n) : 0.0;
     const double stored = in_runs(o.c, tile.n) + sums;
     if (!boxes) {

@@ -25,7 +25,7 @@ double epilogue_flop(Epilogue epilogue) {
     return 0.0;
 }
 
-/// A and B of one product of the batch, scales included.
+/// Bytes of A and B of one product of the batch, including scales.
 double one_product_operands(const Matmul& op) {
     return operand_bytes(op.type, real(op.m), real(op.k), Operand::activations) +
            operand_bytes(op.type, real(op.n), real(op.k), Operand::weights);

@@ -1,5 +1,5 @@
-// Predictions of latent attention: counted work, the roofline, and the time model where it has
-// parameters.
+// Predictions of latent attention: counted work, the roofline, and the time model if the machine
+// has its parameters.
 #include "model/mla/predict.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ Tiling tiling_of(const MlaTime& time, const Machine& machine) {
             .wave_efficiency = static_cast<double>(time.tiles_count) * time.split / (waves * sms)};
 }
 
-/// Latents of 512 and rotated keys of 64, as all measured rows have them.
+/// All measured rows have latents of 512 and rotated keys of 64.
 Validity validity_of(const Mla& op) {
     const Mla usual;
     const bool known = op.latent_dim == usual.latent_dim && op.rope_dim == usual.rope_dim &&

@@ -1,4 +1,4 @@
-// Predictions of latent attention; `model/predict.h` is the way in.
+// Predictions of latent attention. The entry point is `model/predict.h`.
 #pragma once
 
 #include "model/core/operation.h"

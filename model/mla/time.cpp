@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t key_block = 64;       ///< keys of a step of decoding
 constexpr std::int64_t prefill_block = 128;  ///< queries and keys of a block of prefill
 
-/// Share of the bytes of a call that the L2 has lost since the last one. (N4)
+/// Share of the bytes of a call that the L2 has lost since the previous call. (N4)
 double missing(const Machine& machine, Bytes working_set, L2State state) {
     return state == L2State::warm ? 1.0 - machine.l2.found(working_set) : 1.0;
 }
@@ -26,7 +26,7 @@ double rate_of(const Mla& op, const Machine& machine) {
            real(machine.sm_count);
 }
 
-/// Tiles of heads over one sequence, and how their keys are split.
+/// Tiles of heads over one sequence, and the split of their keys.
 struct DecodeGrid {
     std::int64_t heads = 1;   ///< of a tile
     std::int64_t passes = 1;  ///< tiles of one sequence
@@ -134,7 +134,7 @@ MlaTime mla_prefill_time(const Mla& op, const MlaPrefillParameters& fitted,
     Time span = std::max(longest, average + idle);
     if (waves > 1.0) span = std::max(span, average + fitted.tail * longest);
 
-    // Rotation reads and writes queries and keys; the cache takes the new latents.
+    // The rotation reads and writes queries and keys; the cache takes the new latents.
     const MlaCacheWrite cache = mla_cache_write(op);
     const Bytes rotated = Bytes::from_base(4.0 * real(op.batch * op.seq_q * op.heads) *
                                            shape.key_dim * real(size_of(op.type))) +

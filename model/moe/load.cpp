@@ -28,16 +28,16 @@ struct PowerLaw {
     }
 };
 
-constexpr double least_share = 0.01;  ///< of loads where pairs are at most as many as experts
+constexpr double least_share = 0.01;  ///< of loads, if there are at most as many pairs as experts
 constexpr double most_share = 2.0;
 
-/// Whether loads are drawn from one token on: more pairs than experts, and tokens to choose from.
+/// Whether loads start at one token: there are more pairs than experts, and tokens to choose from.
 bool has_many_pairs(const Moe& op) {
     return op.tokens * op.topk > op.experts && 0.8 * real(op.tokens) > 1.0;
 }
 
-/// The point below which a standard normal variable stays with `probability` >= 0.5.
-/// [Abramowitz and Stegun, 26.2.23: within 4.5e-4]
+/// The value below which a standard normal variable lies with `probability` >= 0.5. [Abramowitz and
+/// Stegun, 26.2.23: within 4.5e-4]
 double normal_quantile(double probability) {
     const double t = std::sqrt(-2.0 * std::log(1.0 - probability));
     const double above = 2.515517 + t * (0.802853 + t * 0.010328);
@@ -55,19 +55,19 @@ double largest_of(double count, double mean, double variance) {
     return mean * std::pow(std::max(0.0, root), 3.0);
 }
 
-/// Pairs of the GPU with the most, of `pairs` in all.
+/// Pairs of the GPU that has the most of the `pairs` in all.
 double busiest_pairs(const Moe& op, const PowerLaw& law, double pairs) {
     const double experts = real(op.experts);
     const double mine = experts / real(op.ep);
     if (op.ep == 1) return pairs;
-    // Loads are shares of one sum, which takes from their spread.
+    // Loads are shares of one sum, which lowers their spread.
     const double spread = law.spread() * (1.0 - 1.0 / experts) / (1.0 + law.spread() / experts);
     const double each = pairs / experts;
     const double apart = 1.0 - (mine - 1.0) / (experts - 1.0);
     return largest_of(real(op.ep), pairs / real(op.ep), mine * each * each * spread * apart);
 }
 
-/// Experts with at least half a token; what rounding leaves over goes to one expert each.
+/// Experts with at least half a token. The tokens that rounding leaves over go to one expert each.
 double active_experts(const PowerLaw& law, double experts, double pairs) {
     const double token = law.mean() * experts / pairs;  // in units of the law
     const double half = std::clamp(0.5 * token, law.least, law.most);
@@ -103,7 +103,8 @@ MoeLoad moe_load(const Moe& op) {
     const PowerLaw few{.exponent = exponent, .least = least_share, .most = most_share};
     Busiest busiest = busiest_of(op, few, std::min(pairs, real(op.experts)));
     if (has_many_pairs(op)) {
-        // The law of few pairs is the less even one: more tokens do not mean fewer pairs.
+        // The law for few pairs is the less even one; the maximum ensures that more tokens never
+        // mean fewer pairs.
         const PowerLaw many{.exponent = exponent, .least = 1.0, .most = 0.8 * real(op.tokens)};
         const Busiest more = busiest_of(op, many, pairs);
         busiest = {.pairs = std::max(busiest.pairs, more.pairs),

@@ -1,5 +1,5 @@
-// Predictions of blocks of experts: counted work, the roofline, and the time model where the GPU has
-// parameters of it and of the products.
+// Predictions of blocks of experts: counted work, the roofline, and the time model if the GPU has
+// parameters for it and for the products.
 #include "model/moe/predict.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace ridge::model {
 namespace {
 
-/// Types and widths that measured rows have.
+/// The types and widths of the measured rows.
 Validity validity_of(const Moe& op) {
     const bool type = bits_of(op.type) == 16 || op.type == DataType::fp8;
     const bool width = op.hidden >= 2048 && op.hidden <= 8192 && op.tokens <= 16384;

@@ -1,4 +1,4 @@
-// Predictions of blocks of experts; `model/predict.h` is the way in.
+// Predictions of blocks of experts. The entry point is `model/predict.h`.
 #pragma once
 
 #include "model/core/operation.h"

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int32_t kernels = 7;  ///< routing, sort, gather, up, gate, down, weighted sum
 
-/// One grouped product, all experts of the GPU.
+/// One grouped product over all experts of the GPU.
 struct Grouped {
     Time time;
     Time dram;
@@ -42,7 +42,7 @@ Grouped mixed(const Grouped& cold, const Grouped& warm, double miss) {
     return part;
 }
 
-/// The batched product of the library at the state in which the block leaves the weights.
+/// The batched product of the library, with the L2 state in which the block leaves the weights.
 std::optional<Grouped> grouped_product(const Matmul& op, double miss, const Machine& machine,
                                        ProductPredictor product) {
     const auto at = [&](L2State l2) -> std::optional<Grouped> {
@@ -109,7 +109,7 @@ std::optional<MoeTime> moe_time(const Moe& op, const MoeParameters& fitted,
     const double uneven = op.load.balanced() ? 0.0 : fitted.uneven;
     time.products = fitted.product_factor * (1.0 + uneven) * (first->time + second->time) +
                     fitted.overlap * shorter;
-    // Each row and inner row is written once and read once, and 4 bytes of each gate and result.
+    // Gathered rows, inner rows and gates count once, results twice. (X6)
     const double tokens = real(op.tokens) * real(op.hidden) * 2.0;
     time.rows = Time::from_base((rows.gathered + 2.0 * rows.results + rows.inner + rows.gates) /
                                     (fitted.row_rate.base() * sm_clocks) +

@@ -1,15 +1,15 @@
-// The time of a block of experts: its kernels, and the library's products as grouped ones.
+// The time of a block of experts: its kernels, and grouped products predicted from the library's.
 //
-//   time = start + sort + quantise + steps + experts + products + rows                      (eq. X5 to X7)
+//   time = start + sort + quantise + steps + experts + products + rows        (eq. X5 to X7)
 //
 //   const auto time = moe_time(op, *machine.moe, execution, machine, predict_matmul);
 //
-// A grouped product is predicted as the library's batched one, as many matrices as experts have
-// rows and each of the average height: tiles, waves, DRAM and tensor time come from there. The
-// weights of the block come from DRAM as far as the L2 has lost them since the last call.
+// A grouped product is predicted as the library's batched product with one matrix per expert that
+// has rows, each of the average height. Tiles, waves, DRAM and tensor time come from there. The
+// weights of the block come from DRAM to the extent that the L2 has lost them since the last call.
 //
-// Limits. Fitted on CUTLASS kernels of a serving engine with tuned tiles, 16-bit and fp8 experts;
-// tiles that were never tuned are up to six times slower.
+// Limits: fitted on CUTLASS kernels of a serving engine with tuned tiles, 16-bit and fp8 experts.
+// Tiles that were never tuned are up to six times slower.
 #pragma once
 
 #include <optional>
@@ -25,22 +25,22 @@ namespace ridge::model {
 struct MoeTime {
     Time total;
     Time launch;    ///< fixed times of the kernels, gaps of the launch mode, sorting
-    Time experts;   ///< one after the other in a grouped kernel's schedule
+    Time experts;   ///< experts one after the other in a grouped kernel's schedule
     Time steps;     ///< along k
     Time products;  ///< up and down
     Time dram;      ///< of the products, within them
     Time tensor;
-    Time rows;  ///< between the kernels, tokens included
+    Time rows;  ///< rows between the kernels, including tokens
     Bytes dram_bytes;
     Bytes l2;
     Flop executed_tensor;
     Tiling tiling;  ///< of the up product
 };
 
-/// Above so many tokens the pairs are sorted by several kernels.
+/// Above this number of tokens several kernels sort the pairs.
 inline constexpr std::int64_t sorted_at_once = 256;
 
-/// Empty where the machine has no model of the products.
+/// Empty if the machine has no model of the products.
 [[nodiscard]] std::optional<MoeTime> moe_time(const Moe& op, const MoeParameters& fitted,
                                               const Execution& execution, const Machine& machine,
                                               ProductPredictor product);

@@ -6,8 +6,8 @@
 namespace ridge::model {
 namespace {
 
-/// Boxes are at least this wide on either side of their middle: a feature that the data do not vary
-/// stays comparable.
+/// Boxes extend at least this far on either side of their middle, so that a feature that the data
+/// do not vary stays comparable.
 constexpr double least_half_width = 0.25;
 
 /// std::max by value, which compilers turn into one instruction for several numbers.
@@ -15,7 +15,7 @@ double larger(double one, double other) {
     return one > other ? one : other;
 }
 
-/// Pair by pair, several pairs in one instruction.
+/// Takes the larger of each pair, several pairs in one instruction.
 template <std::size_t half = most_residual_features / 2>
 double largest(FeatureValues& values) {
     for (std::size_t i = 0; i < half; ++i) values[i] = larger(values[i], values[i + half]);
@@ -30,7 +30,7 @@ double largest(FeatureValues& values) {
 
 double fade_of(const ResidualFeatures& features, const ResidualFit& fit) {
     const auto& [least, most] = fit.range;
-    FeatureValues off;  // the range of the data; not above 0 within
+    FeatureValues off;  // distance from the range of the data; not above 0 inside
     for (std::size_t i = 0; i < most_residual_features; ++i) {
         off[i] = larger(least[i] - features.values[i], features.values[i] - most[i]);
     }
@@ -40,7 +40,7 @@ double fade_of(const ResidualFeatures& features, const ResidualFit& fit) {
     const std::size_t count = residual_features(features.residual_class).size();
     const bool l2_last = has_l2_feature(features.residual_class);
     for (std::size_t i = 0; i < count; ++i) {
-        // Data of one state of the L2 alone say nothing of others.
+        // Data for only one state of the L2 say nothing about the other states.
         if (l2_last && i + 1 == count && least[i] == most[i]) continue;
         const double half = std::max(0.5 * (most[i] - least[i]), least_half_width);
         const double from_middle = std::abs(features.values[i] - 0.5 * (least[i] + most[i]));
@@ -77,14 +77,15 @@ bool apply_correction(Prediction& prediction, const Operation& operation,
     }
     const Time time = std::max(p.time * std::exp(correction.log_factor), std::min(least, p.time));
     p.correction = time / p.time;
-    // What a call waits for the host says nothing of its kernel: the host's band keeps its width.
+    // The time that a call waits for the host says nothing about its kernel, so the host's band
+    // keeps its width.
     const bool waits = p.band_class == BandClass::host_call;
     const double narrowed = waits ? 1.0 : 1.0 - correction.fade * (1.0 - fit.spread);
     const double width = narrowed * p.correction;
     p.low = std::min(time, std::max(time - width * (p.time - p.low), p.lower_bound));
     p.high = std::max(time, time + width * (p.high - p.time));
     p.time = time;
-    // Which of two kernels of an optimizer runs may depend on the state of the L2.
+    // Which of an optimizer's two kernels runs may depend on the state of the L2.
     return torch || has_l2_feature(features->residual_class);
 }
 

@@ -11,7 +11,7 @@
 namespace ridge::model {
 namespace {
 
-constexpr int largest_grain = 8;  ///< of an extent: 256 elements
+constexpr int largest_grain = 8;  ///< log2 of the largest power of two looked at: 256 elements
 
 struct Finder {
     const Operation& operation;
@@ -26,7 +26,7 @@ struct Finder {
         return model::is_wanted(wanted, kind);
     }
 
-    /// What is left to classes of records.
+    /// Passes on to the classes that are based on records.
     [[nodiscard]] Found of_records() const {
         if (execution.tile) return std::nullopt;
         return kernel_features_of(operation, execution.l2, prediction, slots, wanted);
@@ -63,7 +63,7 @@ struct Finder {
              real(static_cast<std::int64_t>(execution.l2))}};
     }
 
-    /// Only rows of whole 16 bytes: other kernels run on others.
+    /// Only products whose rows are whole 16 bytes: others run on other kernels.
     static std::optional<ResidualClass> class_of(const Matmul& op) {
         const std::int64_t bits = bits_of(op.type);
         if ((op.k * bits) % 128 != 0 || (op.n * bits) % 128 != 0) return std::nullopt;
@@ -81,13 +81,14 @@ struct Finder {
     }
 
     Found operator()(const Attention& op) const {
-        // Contiguous calls are not in the data, nor are they what a serving engine runs.
+        // Contiguous calls are not in the data, and a serving engine does not run them.
         if (op.direction != Direction::forward || !op.paged || bits_of(op.type) != 16 ||
             is_windowed(op)) {
             return of_records();
         }
         const bool decode = op.seq_q == 1;
-        // The same without the mask: it then never costs time where it does not in the analytic model.
+        // The class of the same shape without the mask: a mask then never costs time unless it does
+        // in the analytic model.
         if (!decode && op.seq_q != op.seq_kv) return of_records();
         const bool narrow = bits_of(cache_type_of(op)) == 8;
         const ResidualClass wide = decode ? ResidualClass::decode : ResidualClass::prefill;

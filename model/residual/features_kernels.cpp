@@ -1,4 +1,5 @@
-// Features of bundled kernels, and of library products that records alone hold. (docs/model.md K1)
+// Features of bundled kernels, and of library products that only records contain. (docs/model.md
+// K1)
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
@@ -18,7 +19,8 @@ double alignment_of(std::int64_t elements, DataType type) {
     return grain_of(elements * bits_of(type), vector + byte) - byte;
 }
 
-/// Of the two types that a class of library products holds, whether it is the second: their kernels differ.
+/// Whether the type is the second of the two types in a class of library products: their kernels
+/// differ.
 bool is_second_type(DataType type) {
     return type == DataType::fp16 || type == DataType::tf32;
 }
@@ -27,18 +29,18 @@ double log_bytes(double elements, DataType type) {
     return std::log2(elements * real(bits_of(type)) / 8.0);
 }
 
-/// Bundled kernels in the order in which they were made better; also those that others stand between.
+/// Bundled kernels in order of improvement, with the enumerators in between.
 double number_of(Implementation implementation) {
     return real(static_cast<std::int64_t>(implementation));
 }
 
-/// Shapes in whole vectors: a piece of one takes what the vector takes.
+/// log2 of a shape in whole vectors: a part of a vector takes as long as the vector.
 double log_of_whole(std::int64_t elements) {
     constexpr std::int64_t vector = 16;
     return std::log2(real((elements + vector - 1) / vector * vector));
 }
 
-/// Blocks that one multiprocessor holds of the kernel that reads in patterns.
+/// Blocks of the kernel that reads in patterns which one multiprocessor holds.
 constexpr double resident_readers = 2048.0 / bundled::read_threads;
 
 struct KernelFinder {
@@ -54,7 +56,8 @@ struct KernelFinder {
         return std::nullopt;
     }
 
-    /// log2 of the analytic time in us, but for launching: bytes, slots and loads in turn are in it.
+    /// log2 of the analytic time in us without the launch; it includes bytes, slots and dependent
+    /// loads.
     [[nodiscard]] double time() const {
         constexpr Time least = 0.1 * units::us;
         Time left = prediction.time;
@@ -83,7 +86,7 @@ struct KernelFinder {
         const Waves square = waves_of(rows * parts(n, 128.0), slots);
         const double narrow = fullness(batch * parts(m, 64.0) * parts(n, 128.0), slots);
         const double last = m / (128.0 * parts(m, 128.0));
-        // Of another rate where no tensor core multiplies: the shares then say as much.
+        // Another rate if no tensor core multiplies, so that the shares mean the same.
         const double rate = bits_of(op.type) == 32 ? 0.125 : 1.0;
         const Nominal nominal = nominal_of(2.0 * batch * m * n * k / rate, bytes);
         return ResidualFeatures{
@@ -98,7 +101,7 @@ struct KernelFinder {
         switch (op.type) {
             case DataType::bf16:
             case DataType::fp16: {
-                // Single products with rows at 16 bytes have a class of their own (features.cpp).
+                // Single products with rows at 16 bytes have their own class (features.cpp).
                 const bool whole = has_whole_vectors(op) && op.batch == 1;
                 if (whole) return std::nullopt;
                 return ResidualClass::product_odd;
@@ -111,7 +114,7 @@ struct KernelFinder {
         }
     }
 
-    /// The mask does not count: with one a call is then never slower for its correction.
+    /// The mask does not count, so a call with a mask is never slower because of its correction.
     Found operator()(const Attention& op) const {
         const bool bundled =
             is({Implementation::standard, Implementation::mma, Implementation::wgmma});
@@ -175,8 +178,9 @@ struct KernelFinder {
              align, align_other, log_bytes(elements, type), time(), l2}};
     }
 
-    /// Threads read in the same order whatever the pattern; where a stride ends in sectors of their own, more of
-    /// it moves no more bytes. Offsets of misaligned reads all cost one more sector.
+    /// Threads read in the same order in every pattern. Once each element of a strided read has its
+    /// own sector, a longer stride moves no more bytes. Misaligned reads cost one more sector,
+    /// whatever the offset.
     Found operator()(const Access& op) const {
         const bool strided = op.pattern == AccessPattern::strided;
         if ((!strided && op.pattern != AccessPattern::misaligned) ||

@@ -1,11 +1,11 @@
-// Numbers that the features of several classes are made of: logarithms, waves of blocks, and a time on
-// a nominal GPU with the shares of compute and of memory in it. (docs/model.md K1)
+// Building blocks of the features of several classes: logarithms, waves of blocks, and a time on a
+// nominal GPU with the shares of compute and of memory in it. (docs/model.md K1)
 //
 //   const Waves waves = waves_of(rows * parts(n, 128.0), slots);
 //   const Nominal nominal = nominal_of(flop, bytes);
 //
-// Limits: none depends on a GPU but by its number of multiprocessors, so that more bandwidth leaves
-// the features as they are.
+// Limits: they depend on the GPU only through its number of multiprocessors, so more bandwidth does
+// not change the features.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace ridge::model {
     return std::log2(real(value));
 }
 
-/// log2 of the largest power of two that divides it, at most `most`.
+/// log2 of the largest power of two, at most 2^`most`, that divides the value.
 [[nodiscard]] inline double grain_of(std::int64_t value, int most) {
     return std::min(std::countr_zero(static_cast<std::uint64_t>(value)), most);
 }
@@ -47,7 +47,7 @@ struct Waves {
     return {std::log2(blocks / slots), model::fullness(blocks, slots)};
 }
 
-/// The time on a nominal GPU, and shares of it.
+/// The time on a nominal GPU, and the shares of compute and memory in it.
 struct Nominal {
     double compute = 0.0;
     double memory = 0.0;
@@ -69,7 +69,7 @@ struct Nominal {
     return wanted == nullptr || wanted->find(residual_class) != nullptr;
 }
 
-/// Features of bundled kernels and of library products that records alone hold
+/// Features of bundled kernels and of library products that only records contain
 /// (`features_kernels.cpp`).
 [[nodiscard]] std::optional<ResidualFeatures> kernel_features_of(const Operation& operation,
                                                                  L2State l2,

@@ -16,12 +16,12 @@ double width_of(DataType type) {
     return std::log2(real(bits_of(type)));
 }
 
-/// log2 of the largest power of two up to 16 that divides it.
+/// log2 of the largest power of two, up to 16, that divides the count.
 double alignment_of(std::int64_t count) {
     return grain_of(count, 4);
 }
 
-/// Kinds of streams by number, in the order in which they resemble each other.
+/// Kinds of streams as numbers, ordered so that similar kinds are close.
 enum class Stream : std::uint8_t { elementwise, copy, transpose, cat, gather, adamw, fused_adamw };
 
 struct Shape {

@@ -1,14 +1,15 @@
-// What the residual correction sees of PyTorch's kernels.
+// The inputs of the residual correction for PyTorch's kernels.
 //
 //   if (const auto found = torch_features_of(operation, l2, prediction, 132.0)) found->values
 //
-// Method (docs/model.md K1). Logarithms of extents and bytes, kinds and types by number, alignment of rows as
-// the logarithm of the largest power of two up to 16 that divides it, blocks over multiprocessors and how
-// full their last wave is; of products in fp32 and tf32 the tile that the time model took. Nothing else of it
-// depends on the GPU's rates, the state of the L2 or the launch.
+// Method (docs/model.md K1). The features are logarithms of extents and bytes; kinds and types as
+// numbers; the alignment of rows, as the logarithm of the largest power of two up to 16 that
+// divides them; and blocks over multiprocessors with the fullness of their last wave. Products in
+// fp32 and tf32 also have the tile that the time model took. Apart from that tile no feature
+// depends on the GPU's rates or on the launch.
 //
-// Limits: empty for other implementations than a framework's, and for what torch.compile makes, of which there
-// are too few records.
+// Limits: empty for implementations that are not a framework's, and for kernels of torch.compile,
+// of which there are too few records.
 #pragma once
 
 #include <optional>

@@ -8,7 +8,7 @@
 namespace ridge::model {
 namespace {
 
-/// Highest rate of a term in its own unit; zero where there is none or it is unknown.
+/// Highest rate of a term in its own unit; zero if it has none or it is unknown.
 double ceiling_of(Resource resource, const Prediction& p, const Machine& machine) {
     switch (resource) {
         case Resource::tensor:
@@ -33,7 +33,7 @@ bool is_near(Resource resource) {
     return resource == Resource::l2 || resource == Resource::store || resource == Resource::shared;
 }
 
-/// Whether its amount takes less than the term and the whole, or has no ceiling: true of most, which spares
+/// Whether the term is certainly below its ceiling, or has none. True for most terms, which saves
 /// them a division.
 bool is_surely_below(const Term& term, double ceiling, Time whole) {
     constexpr double surely = 1.0 - 1e-9;
@@ -41,8 +41,8 @@ bool is_surely_below(const Term& term, double ceiling, Time whole) {
            term.amount < ceiling * std::min(term.time, whole).base() * surely;
 }
 
-/// A term at its ceiling at most: as long as its amount takes there, but no longer than `longest`.
-/// Returns the time that the amount takes.
+/// Keeps a term at or below its ceiling: it lasts at least as long as its amount takes there, but
+/// no longer than `longest`. Returns the time that the amount takes at the ceiling.
 Time hold_ceiling(Term& term, double ceiling, Time longest) {
     const Time least = Time::from_base(term.amount / ceiling);
     term.time = std::max(term.time, std::min(least, longest));
@@ -50,15 +50,15 @@ Time hold_ceiling(Term& term, double ceiling, Time longest) {
     return least;
 }
 
-/// What the terms of the level next to the multiprocessors add up to.
+/// Sums over the terms of the level next to the multiprocessors.
 struct NearTerms {
     std::size_t count = 0;
-    double stored = 0.0;  ///< bytes of stores of a tiled kernel, a term apart
+    double stored = 0.0;  ///< bytes stored by a tiled kernel, which are a separate term
 };
 
-/// The traffic of a level is at least what its terms carry: what the L2 sends once to several
-/// multiprocessors (multicast) counts once in its term and for each of them in the traffic. The
-/// terms work under the largest one, `longest`: they grow to it at most.
+/// The traffic of a level is at least what its terms carry. What the L2 sends once to several
+/// multiprocessors (multicast) counts once in its term and once per receiver in the traffic. The
+/// terms run under the largest one, `longest`: they grow to it at most.
 void settle_near(Prediction& p, const Machine& machine, const NearTerms& near, Time longest) {
     if (machine.l2.size <= Bytes{}) p.work.l2 = Bytes{};
     p.work.l2 = std::max(p.work.l2, Bytes::from_base(near.stored));
@@ -73,8 +73,9 @@ void settle_near(Prediction& p, const Machine& machine, const NearTerms& near, T
     }
 }
 
-/// No term above its ceiling, and no whole shorter than what a pipe, DRAM or a link needs. The
-/// largest term limits; the L2 and shared memory work under it and the time never grows for them.
+/// Keeps every term at or below its ceiling, and the whole at least as long as a pipe, DRAM or a
+/// link needs. The largest term is the limiter. The L2 and shared memory run under it; the time
+/// never grows for them.
 void hold_ceilings(Prediction& p, const Machine& machine) {
     const Time unbounded = Time::from_base(std::numeric_limits<double>::infinity());
     NearTerms near;

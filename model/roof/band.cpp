@@ -18,7 +18,7 @@ constexpr std::array<BasisRow, 6> bases{{
      "aiconfigurator's tables of products and attention, A100, H100, H200 and B200 SXM"},
     {0.45, 0.45, "aiconfigurator's NCCL tables, A100, H100, H200 and B200 SXM"},
     {0.06, 0.06, "figures and tables of FlashAttention 1 to 3, A100 and H100"},
-    {0.10, 0.10, "nothing measured: an estimate"},
+    {0.10, 0.10, "an estimate; nothing was measured"},
 }};
 
 constexpr std::array<BandRow, band_class_count> rows{{
@@ -32,15 +32,16 @@ constexpr bool in_order() {
     }
     return true;
 }
-static_assert(in_order(), "the rows stand in the order of BandClass");
+static_assert(in_order(), "the rows follow the order of BandClass");
 
-/// The band over the time.
+/// The edges of the band over the time.
 struct Factors {
     double low = 1.0;
     double high = 1.0;
 };
 
-/// Of one class, for each evidence: two exponentials that every prediction would repeat.
+/// The factors of one class for each evidence: two exponentials that every prediction would
+/// otherwise repeat.
 struct ClassFactors {
     Factors calibrated;
     Factors calibrated_extrapolated;
@@ -100,7 +101,8 @@ void apply_band(Prediction& prediction, BandClass band_class, Confidence confide
 }
 
 void widen_for_borrowed(Prediction& prediction) {
-    constexpr double margin = 0.18;  // in ln, with which implementations left out are covered
+    constexpr double margin = 0.18;  // in ln; with it the band covers implementations that were
+                                     // left out
     const Time low = prediction.low * std::exp(-margin);
     prediction.low = std::min(prediction.time, std::max(prediction.lower_bound, low));
     prediction.high = prediction.high * std::exp(margin);

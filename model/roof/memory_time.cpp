@@ -8,7 +8,7 @@
 namespace ridge::model {
 namespace {
 
-/// Fills in the pipes and the total; `time` holds dram, l2 and latency without drain.
+/// Fills in the pipes and the total. `time` holds dram, l2 and latency without the drain.
 KernelTime finished(const MemoryParameters& memory, KernelTime time, const StreamWork& work,
                     double busy_sms, Time drain) {
     const Frequency clocks = memory.clock * std::min(busy_sms, memory.sm_count);

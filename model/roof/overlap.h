@@ -1,12 +1,12 @@
-// How the times of several resources combine into one: the only place where that is decided.
+// Combines the times of several resources into one. This is the only place that decides how.
 //
 //   combined({dram, l2, fma, special}, pipes)         // nearly the largest: pipes run side by side
 //   combined({throughput, latency}, bytes_in_flight)  // bends where few bytes are in flight
 //
-// Method: the p-norm (sum of t^p)^(1/p), equation B1 of docs/model.md. p = 1 adds (nothing
-// overlaps), p = infinity takes the largest (everything overlaps); between them the sum bends
-// smoothly from one limiter to the other. Limits: one term alone gives that term; a term r times
-// smaller than the largest adds at most r^-p / p of it; two equal terms give 2^(1/p) of one;
+// Method: the p-norm (sum of t^p)^(1/p), equation B1 of docs/model.md. p = 1 adds the times
+// (nothing overlaps), p = infinity takes the largest (everything overlaps). In between, the result
+// bends smoothly from one limiter to the other. Limits: a single term gives that term; a term r
+// times smaller than the largest adds at most r^-p / p of it; two equal terms give 2^(1/p) of one;
 // a longer term never shortens the result.
 #pragma once
 
@@ -24,7 +24,7 @@ struct Overlap {
     double exponent = 1.0;
 };
 
-/// Independent pipes of one kernel: two equal ones cost 15 % more than one.
+/// Independent pipes of one kernel: two equal times cost 15 % more than one.
 inline constexpr Overlap pipes{5.0};
 
 /// Throughput against latency: Little's law with the queueing that sets in before saturation.

@@ -1,4 +1,5 @@
-// The function that predicts a matrix product: handed in, because operations do not know each other.
+// The function that predicts a matrix product. It is passed as an argument, because operations do
+// not know each other.
 #pragma once
 
 #include "model/core/implementation.h"

@@ -102,7 +102,7 @@ void add_roofline(Prediction& prediction, const Roofs& roofs, const Machine& mac
 
 Prediction roofline(const Work& work, const Roofs& roofs, const Machine& machine) {
     Prediction prediction = counted(work, roofs);
-    // The bound on any run counts compulsory bytes; the terms count those of the implementation.
+    // The lower bound counts compulsory bytes; the terms count those of the implementation.
     prediction.lower_bound = work.compulsory() / roofs.dram;
     if (prediction.peak > FlopRate{}) {
         prediction.lower_bound = std::max(prediction.lower_bound, work.flop() / prediction.peak);

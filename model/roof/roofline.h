@@ -4,9 +4,9 @@
 //   Prediction p = roofline(work, roofs, machine);
 //   p.ridge, p.algorithmic, p.attainable, p.bound, p.lower_bound, p.terms
 //
-// Method: each resource needs amount / rate; no run is faster than the largest of these
+// Method: each resource needs amount / rate, and no run is faster than the largest of these times
 // (docs/model.md R1 to R4, after Williams, Waterman and Patterson 2009). Calibrated time models
-// start from `counted` and give time, terms and band of their own.
+// start from `counted` and set their own time, terms and band.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@
 
 namespace ridge::model {
 
-/// Rates of one element type on one machine. What the machine does not have is absent.
+/// Rates of one element type on one machine. A rate that the machine does not have is absent.
 struct Roofs {
     std::optional<FlopRate> tensor;
     std::optional<FlopRate> vector;
@@ -30,27 +30,28 @@ struct Roofs {
 /// 16- and 8-bit types, whose elementwise arithmetic is done in fp32).
 [[nodiscard]] Roofs roofs_of(const Machine& machine, DataType type);
 
-/// Work, peak, bandwidth, ridge point and compulsory bytes: what every time model starts from.
+/// Fills in work, peak, bandwidth, ridge point and compulsory bytes, from which every time model
+/// starts.
 [[nodiscard]] Prediction counted(const Work& work, const Roofs& roofs);
-/// The same in a new prediction, where it is to stay: one is long to copy.
+/// The same in a prediction that exists already, since predictions are long to copy.
 void set_counted(Prediction& prediction, const Work& work, const Roofs& roofs);
 
-/// Adds the terms of the roofline and their time, where there is no other model.
+/// Adds the terms of the roofline and their time, if there is no other model.
 void add_roofline(Prediction& prediction, const Roofs& roofs, const Machine& machine);
 
-/// Work, terms, ridge point and lower-bound time. `time` is the lower bound plus the launch floor of
-/// each kernel (R5). The band is left to the caller; intensities, bound and limiter to
-/// `settle_account`.
+/// Fills in work, terms, ridge point and lower bound. `time` is the lower bound plus the launch
+/// floor of each kernel (R5). The caller sets the band; `settle_account` sets intensities, bound
+/// and limiter.
 [[nodiscard]] Prediction roofline(const Work& work, const Roofs& roofs, const Machine& machine);
 
 /// What launching adds to short kernels (B8): `launch_overhead` with the machine's costs.
 [[nodiscard]] Time launch_gaps(const Machine& machine, LaunchMode mode, std::int32_t kernels);
 
-/// The same for library kernels whose parameters were fitted to replayed graphs of public tables:
-/// there the gap of those tables, `model.library.graph_gap`.
+/// The same for library kernels whose parameters were fitted to replayed graphs of public tables.
+/// It uses the gap of those tables, `model.library.graph_gap`.
 [[nodiscard]] Time library_gaps(const Machine& machine, LaunchMode mode, std::int32_t kernels);
 
-/// Whether the resource is arithmetic: pipes and the slots that feed them.
+/// Whether the resource is arithmetic: pipes and the issue slots that feed them.
 [[nodiscard]] bool is_compute(Resource resource);
 
 /// Sets intensities, attainable rate and bound from work, peak and bandwidth. (R1 to R4)

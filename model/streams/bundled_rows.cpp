@@ -11,12 +11,12 @@
 namespace ridge::model {
 namespace {
 
-/// What tells the row kernels apart.
+/// The differences between the row kernels.
 struct RowCode {
     double special = 0.0;     ///< special results per element and pass
     double operands = 0.0;    ///< vectors of one element per column
     double statistics = 1.0;  ///< reductions over the row
-    bool sums = false;        ///< softmax: every thread sums even where it holds its row
+    bool sums = false;        ///< softmax: every thread sums, even if it holds its row
 };
 constexpr RowCode softmax_code{.special = 1.0, .sums = true};
 constexpr RowCode layernorm_code{.operands = 2.0, .statistics = 2.0};
@@ -45,7 +45,7 @@ struct Matrix {
         return vectors ? bundled::vector_bytes / static_cast<double>(element) : 1.0;
     }
     [[nodiscard]] std::int64_t whole_columns() const { return static_cast<std::int64_t>(columns); }
-    /// Blocks of a plan.
+    /// Number of blocks of a plan.
     [[nodiscard]] double blocks(const bundled::RowPlan& plan) const {
         return static_cast<double>(
             bundled::row_grid(static_cast<std::int64_t>(rows), plan, 0).blocks());
@@ -53,7 +53,7 @@ struct Matrix {
     [[nodiscard]] Bytes bytes() const { return rows * row() * units::B; }
 };
 
-/// Backward passes read two matrices: rows of twice the length.
+/// Backward passes read two matrices, which count as rows of twice the length.
 Matrix matrix_of(const RowWise& op) {
     const double both = op.direction == Direction::backward ? 2.0 : 1.0;
     Matrix matrix{.rows = static_cast<double>(op.rows),
@@ -64,7 +64,7 @@ Matrix matrix_of(const RowWise& op) {
     return matrix;
 }
 
-/// A warp or block per row; each thread reads four accesses at once and adds. (eq. B19)
+/// A warp or block per row; each thread has four accesses in flight and adds. (eq. B19)
 BlockKernel sum_kernel(const MemoryParameters& memory, const Matrix& m, const BlockTraffic& moved) {
     constexpr double unroll = bundled::row_sum_unroll;
     const bundled::RowPlan plan = bundled::row_sum_plan(m.whole_columns(), m.element);
@@ -90,7 +90,7 @@ BlockKernel sum_kernel(const MemoryParameters& memory, const Matrix& m, const Bl
     return kernel;
 }
 
-/// A row in the registers of a warp or a block. (eq. B20)
+/// A row that is held in the registers of a warp or a block. (eq. B20)
 BlockKernel held_kernel(const MemoryParameters& memory, const Matrix& m, const RowCode& code,
                         const bundled::RowPlan& plan, const BlockTraffic& moved) {
     const double threads = plan.threads;
@@ -118,8 +118,8 @@ BlockKernel held_kernel(const MemoryParameters& memory, const Matrix& m, const R
     return kernel;
 }
 
-/// Issue slots of a row that is read twice, by a block of `threads`. Norms of two-byte elements
-/// loaded by themselves wait for each, which hides their slots.
+/// Issue slots of a row that a block of `threads` reads twice. Norms of two-byte elements that are
+/// loaded by themselves wait for each load, which hides their slots.
 double twice_slots(const BundledCosts& costs, const Matrix& m, const RowCode& code,
                    double threads) {
     if (m.vectors) {
@@ -134,7 +134,7 @@ double twice_slots(const BundledCosts& costs, const Matrix& m, const RowCode& co
            (waits ? 0.0 : 2.0 * loads * costs.code.single_load * costs.element_slots);
 }
 
-/// A block reads its row twice, load after load. (eq. B21)
+/// A block that reads its row twice, load after load. (eq. B21)
 BlockKernel twice_kernel(const MemoryParameters& memory, const Matrix& m, const RowCode& code,
                          const bundled::RowPlan& plan, BlockTraffic moved) {
     const double threads = plan.threads;
@@ -159,7 +159,7 @@ BlockKernel twice_kernel(const MemoryParameters& memory, const Matrix& m, const 
     return kernel;
 }
 
-/// One of the three kernels of the manual softmax that treat elements alike. (eq. B21)
+/// One of the three elementwise kernels of the manual softmax. (eq. B21)
 BlockKernel step_kernel(const MemoryParameters& memory, const Matrix& m, double registers,
                         double special, const BlockTraffic& moved) {
     constexpr double threads = bundled::softmax_step_threads;
@@ -229,7 +229,7 @@ KernelTime manual_softmax_time(const MemoryParameters& memory, const RowWise& op
     const Bytes matrix = m.bytes();
     const Bytes column = m.rows * statistic * units::B;
     // Matrices touched since the input of each kernel was last used: x, its differences, their
-    // exponentials and the result lie in four buffers; the first use of x follows the last run.
+    // exponentials and the result are in four buffers. The first use of x follows the previous run.
     const double before = l2 == L2State::warm ? memory.l2.found(4.0 * matrix) : 0.0;
     const std::array<double, 5> hits{before, memory.l2.found(2.0 * matrix),
                                      memory.l2.found(3.0 * matrix), memory.l2.found(2.0 * matrix),

@@ -12,13 +12,14 @@ namespace ridge::model {
 namespace {
 
 constexpr double vectors_per_thread = bundled::elementwise_unroll;
-/// Element by element, a tile waits for the words of a vector one after the other.
+/// When a tile is moved element by element, it waits for the words of a vector one after the other.
 constexpr double loads_per_vector = 4.0;
-/// A tile waits for what it loads and for what it stores; element by element its dependent part takes as long as
-/// one and a half loads from DRAM beside them. Loads, copies and stores of tiles overlap.
+/// A tile waits for what it loads and for what it stores. When it is moved element by element, its
+/// dependent part also takes one and a half loads from DRAM. Loads, copies and stores of tiles
+/// overlap.
 constexpr double tile_loads = 2.0;
 
-/// What one elementwise kernel does per element.
+/// Work of one elementwise kernel per element.
 struct ElementCode {
     double accesses = 2.0;  ///< operands and the result
     double flop = 0.0;
@@ -26,8 +27,8 @@ struct ElementCode {
     bool vector = false;  ///< with a broadcast operand
 };
 
-/// Blocks of a kernel of `count` elements; a broadcast vector whose end is no whole access makes
-/// them narrow.
+/// Blocks of a kernel of `count` elements. A broadcast vector whose end is not a whole access makes
+/// the accesses narrow.
 double element_blocks(double count, std::int64_t element, bool vector) {
     const auto elements = static_cast<std::int64_t>(count);
     const std::int64_t columns = std::min(bundled::broadcast_elements, elements);
@@ -36,14 +37,14 @@ double element_blocks(double count, std::int64_t element, bool vector) {
     return static_cast<double>(bundled::elementwise_grid(elements, width).blocks());
 }
 
-/// What is left behind whole vectors is one more load, of the first block; less than one vector is
+/// Elements after the last whole vector cost the first block one more load. Less than one vector is
 /// a single load, element by element.
 Time ragged_wait(const MemoryParameters& memory, double amount, double vector) {
     const bool waits = amount > vector && std::fmod(amount, vector) != 0.0;
     return waits ? memory.bundled.further_load * memory.l2_latency : Time{};
 }
 
-/// (eq. B22)
+/// Time of one elementwise kernel. (eq. B22)
 KernelTime element_kernel(const MemoryParameters& memory, const ElementCode& code,
                           const BlockTraffic& moved, double elements, DataType type) {
     const double width = bundled::vector_bytes / static_cast<double>(size_of(type));
@@ -62,7 +63,7 @@ KernelTime element_kernel(const MemoryParameters& memory, const ElementCode& cod
     return block_time(memory, kernel);
 }
 
-/// The chain of one kernel per function. (eq. B23)
+/// Time of the chain with one kernel per function. (eq. B23)
 KernelTime unfused_time(const MemoryParameters& memory, const Elementwise& op, Bytes tensor,
                         L2State l2) {
     const KernelChain& chain = op.expression.chain();
@@ -97,7 +98,7 @@ KernelTime unfused_time(const MemoryParameters& memory, const Elementwise& op, B
     return sum;
 }
 
-/// `kernels` kernels alike that share the passes of `counts`.
+/// Time of `kernels` equal kernels that share the passes of `counts`.
 KernelTime equal_kernels(const MemoryParameters& memory, const Elementwise& op,
                          const ExpressionCounts& counts, FunctionCost cost, Bytes tensor,
                          L2State l2) {
@@ -126,7 +127,7 @@ double transpose_blocks(const Transpose& op, bundled::TransposeMethod method) {
         bundled::transpose_grid(op.rows, op.cols, size_of(op.type), method).blocks());
 }
 
-/// (eq. B24, naive)
+/// Time of the naive transpose. (eq. B24)
 KernelTime scattered_transpose(const MemoryParameters& memory, const Transpose& op,
                                BlockTraffic moved) {
     const Bytes both = 2.0 * elements_of(op) * static_cast<double>(size_of(op.type)) * units::B;
@@ -142,14 +143,15 @@ KernelTime scattered_transpose(const MemoryParameters& memory, const Transpose& 
     return time;
 }
 
-/// (eq. B24, tiled)
+/// Time of the tiled transpose. (eq. B24)
 KernelTime tiled_transpose(const MemoryParameters& memory, const Transpose& op,
                            BlockTraffic moved) {
     const auto element = static_cast<std::int64_t>(size_of(op.type));
     const bundled::TransposeMethod method = bundled::tiled_transpose(op.rows, op.cols, element);
     const bool vectors = method == bundled::TransposeMethod::swizzled;
     const double blocks = transpose_blocks(op, method);
-    const double resident = vectors && element < 4 ? 4.0 : 8.0;  // by shared memory and registers
+    const double resident = vectors && element < 4 ? 4.0 : 8.0;  // limited by shared memory and
+                                                                 // registers
     const BundledCosts& bundled = memory.bundled;
     const Time load = first_load(memory, moved.missing);
     KernelTime time =

@@ -3,11 +3,11 @@
 //   bundled_elementwise_time(memory, op, Implementation::unfused, L2State::warm).total
 //
 // Method (equations B22 to B25 of docs/model.md). Elementwise kernels load two vectors per operand
-// and thread; an unfused expression is a chain of kernels of which each finds what the L2 still
+// and thread. An unfused expression is a chain of kernels, each of which finds what the L2 still
 // holds of its arguments. A gather waits for its index, then for its row. A transpose goes through
-// tiles; without them each element is a sector of its own.
-// Limits: instruction costs are those of the bundled code; they transfer to other GPUs as far as
-// their pipes do.
+// tiles; without tiles each element is a separate sector.
+// Limits: instruction costs are those of the bundled code. They transfer to other GPUs as far as
+// the pipes are similar.
 #pragma once
 
 #include "model/core/operation.h"
@@ -21,7 +21,7 @@ namespace ridge::model {
                                                              : memory.fp32_lanes;
 }
 
-/// `fused` or `unfused`, forward or backward.
+/// Time of `fused` or `unfused`, forward or backward.
 [[nodiscard]] KernelTime bundled_elementwise_time(const MemoryParameters& memory,
                                                   const Elementwise& op,
                                                   Implementation implementation, L2State l2);
@@ -29,11 +29,11 @@ namespace ridge::model {
 [[nodiscard]] KernelTime bundled_copy_time(const MemoryParameters& memory, const Copy& op,
                                            L2State l2);
 
-/// `naive`, or through tiles in shared memory.
+/// Time of `naive`, or of the transpose through tiles in shared memory.
 [[nodiscard]] KernelTime bundled_transpose_time(const MemoryParameters& memory, const Transpose& op,
                                                 Implementation implementation, L2State l2);
 
-/// Rows drawn at random from the table, with replacement.
+/// Time to gather rows that are drawn at random from the table, with replacement.
 [[nodiscard]] KernelTime bundled_gather_time(const MemoryParameters& memory, const Gather& op,
                                              std::int64_t sector_bytes, L2State l2);
 

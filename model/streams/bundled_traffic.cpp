@@ -23,18 +23,18 @@ struct RowMatrix {
 
     [[nodiscard]] std::int64_t row() const { return columns * element; }
     [[nodiscard]] bool vectors() const { return bundled::in_vectors(columns, element); }
-    /// Of a warp's access.
+    /// Bytes of a warp's access.
     [[nodiscard]] std::int64_t run() const {
         return bundled::warp_threads * (vectors() ? bundled::vector_bytes : element);
     }
     [[nodiscard]] double bytes() const { return rows * real(row()); }
-    /// Stored in accesses of one warp each.
+    /// Bytes stored in accesses of one warp each.
     [[nodiscard]] double stored(const BundledSectors& sectors) const {
         return rows * bytes_in_runs(row(), run(), vectors() ? 1.0 : sectors.apart);
     }
 };
 
-/// Sectors that two blocks share are read by both.
+/// Bytes read by blocks: both blocks read a sector that they share.
 double read_by_blocks(const RowMatrix& m, double rows_of_block) {
     return m.bytes() + m.rows / rows_of_block * beside_run(m.row());
 }
@@ -45,14 +45,14 @@ SectorBytes& operator+=(SectorBytes& sum, const SectorBytes& further) {
     return sum;
 }
 
-/// The result of four bytes per row is a sector each.
+/// The result of four bytes per row takes a sector each.
 SectorBytes sum_sectors(const RowMatrix& m) {
     const bundled::RowMethod method = bundled::row_sum_plan(m.columns, m.element).method;
     return {.read = read_by_blocks(m, real(bundled::rows_of_block(method))) * units::B,
             .write = m.rows * real(sector_size) * units::B};
 }
 
-/// Softmax and norms; `operands` vectors of one element per column. (eq. B27)
+/// Softmax and norms, with `operands` vectors of one element per column. (eq. B27)
 SectorBytes row_kernel_sectors(const MemoryParameters& memory, const RowMatrix& m,
                                double operands) {
     const bundled::RowPlan plan = bundled::row_plan(m.columns, m.element);
@@ -72,9 +72,9 @@ SectorBytes row_kernel_sectors(const MemoryParameters& memory, const RowMatrix& 
     return {.read = (read_by_blocks(m, 1.0) + again + once) * units::B, .write = write};
 }
 
-/// One of the three kernels of the manual softmax that treat elements alike.
+/// One of the three elementwise kernels of the manual softmax.
 SectorBytes step_sectors(const MemoryParameters& memory, const RowMatrix& m, bool row_value) {
-    // Of a block, all in one row.
+    // Accesses of a block, all in one row.
     constexpr std::int64_t accesses =
         std::int64_t{bundled::softmax_step_threads} * bundled::softmax_step_unroll;
     const std::int64_t width = bundled::softmax_step_width(m.columns, m.element);
@@ -86,9 +86,9 @@ SectorBytes step_sectors(const MemoryParameters& memory, const RowMatrix& m, boo
             .write = m.stored(memory.bundled.sectors) * units::B};
 }
 
-/// Sectors written per sector of the tiled transpose: vectors of 16 bytes that do not meet their
-/// neighbour on the way, more of them where the rows of the result are not whole KiB apart or begin
-/// inside a sector. (eq. B29)
+/// Sectors written per sector of the tiled transpose. Vectors of 16 bytes that do not meet their
+/// neighbour on the way are separate sectors; there are more of them if the rows of the result are
+/// not whole KiB apart or begin inside a sector. (eq. B29)
 double alone_vectors(const BundledSectors& sectors, std::int64_t element, std::int64_t pitch) {
     constexpr std::int64_t even_pitch = 1024;
     const bool even = pitch % even_pitch == 0;
@@ -97,8 +97,8 @@ double alone_vectors(const BundledSectors& sectors, std::int64_t element, std::i
     return alone * (pitch % sector_size == 0 ? 1.0 : sectors.tile_inside);
 }
 
-/// Runs of a row of a gather: groups of four per lane, then one by one. Where the rest leaves some
-/// lanes a group of four more, each of their runs is two.
+/// Runs of a row of a gather: groups of four per lane, then one by one. If the rest gives some
+/// lanes a group of four more, each of their runs becomes two.
 struct GatherRuns {
     std::int64_t grouped = 0;
     std::int64_t single = 0;
@@ -182,7 +182,7 @@ SectorBytes bundled_sectors(const MemoryParameters& memory, const Transpose& op,
                 .write = rows * columns * real(sector_size) * units::B};
     }
     const bundled::TransposeMethod method = bundled::tiled_transpose(op.rows, op.cols, element);
-    const std::int64_t tile = bundled::transpose_edge(method, element) * element;  // of a row
+    const std::int64_t tile = bundled::transpose_edge(method, element) * element;  // bytes of a row
     if (method == bundled::TransposeMethod::padded) {
         return {.read = read_in(tile),
                 .write = columns *

@@ -1,18 +1,18 @@
-// Bytes between L2 and the multiprocessors that the bundled streaming kernels move, sector by
+// Bytes that the bundled streaming kernels move between L2 and the multiprocessors, sector by
 // sector.
 //
 //   const SectorBytes moved = bundled_sectors(memory, op, Implementation::fused);
 //   work.l2 = moved.read + moved.write;
 //
-// Method (docs/model.md B26 to B29): a warp's access is a run of bytes; one that starts anywhere in
-// a sector touches (w + 32 - g) / 32 sectors on average, g what all starts are multiples of. L1
-// keeps what the threads of a block share: the sectors in which two runs of a read meet, the
-// weights of a norm and a broadcast vector (fetched once per multiprocessor), and a row that is
-// read twice as far as the rows in flight fit.
+// Method (docs/model.md B26 to B29): a warp's access is a run of w bytes. If runs start anywhere in
+// a sector, at multiples of g bytes, each touches (w + 32 - g) / 32 sectors on average. L1 keeps
+// what the threads of a block share: the sectors in which two runs of a read meet, the weights of a
+// norm and a broadcast vector (fetched once per multiprocessor), and a row that is read twice, to
+// the extent that the rows in flight fit.
 //
-// Limits: forward passes. Which stores that meet in a sector are joined on their way depends on
+// Limits: forward passes. Which stores that meet in a sector are joined on the way depends on
 // timing; the shares are averages over counters of one H200. Gathers that reread a small table
-// through L1 lie up to a fifth below.
+// through L1 are up to a fifth too low.
 #pragma once
 
 #include "model/core/implementation.h"
@@ -21,7 +21,7 @@
 
 namespace ridge::model {
 
-/// Between L2 and all multiprocessors.
+/// Bytes between L2 and all multiprocessors.
 struct SectorBytes {
     Bytes read{};
     Bytes write{};
@@ -31,11 +31,12 @@ struct SectorBytes {
 [[nodiscard]] SectorBytes bundled_sectors(const MemoryParameters& memory, const RowWise& op,
                                           Implementation implementation);
 
-/// Fused or one kernel per function; each block fetches its part of a broadcast vector. (eq. B26)
+/// One fused kernel, or one kernel per function. Each block fetches its part of a broadcast vector.
+/// (eq. B26)
 [[nodiscard]] SectorBytes bundled_sectors(const MemoryParameters& memory, const Elementwise& op,
                                           Implementation implementation);
 
-/// Indices, rows and output in the runs of a warp. (eq. B28)
+/// Indices, rows and output, in the runs of a warp. (eq. B28)
 [[nodiscard]] SectorBytes bundled_sectors(const MemoryParameters& memory, const Gather& op);
 
 /// `naive` (a sector per element) or tiled. (eq. B29)

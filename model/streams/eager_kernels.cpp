@@ -21,22 +21,22 @@ double resident_blocks(const MemoryParameters& memory, double threads) {
                     std::min(memory.blocks_per_sm, std::floor(memory.threads_per_sm / threads)));
 }
 
-/// The power of two from 32 to 1024 at or above `wanted`.
+/// The smallest power of two from 32 to 1024 that is at least `wanted`.
 double block_of(double wanted) {
     double threads = warp;
     while (threads < wanted && threads < widest_block) threads *= 2.0;
     return threads;
 }
 
-/// Passes over a row that does not stay on chip.
+/// Number of passes over a row that does not stay on chip.
 double passes_of(const RowWise& op) {
     if (is_reduction(op.kind) || op.kind == RowKind::scan) return 1.0;
     return op.kind == RowKind::softmax && op.direction == Direction::forward ? 3.0 : 2.0;
 }
 
-/// Up to 1024 columns and 4 KiB a warp holds its row in registers.
+/// A warp holds its row in registers up to 1024 columns and 4 KiB.
 RowKernel eager_softmax_by_warps(const RowWise& op, const MemoryParameters& memory) {
-    // As the kernels of PyTorch 2.11 have them (their records on an H200).
+    // As in the kernels of PyTorch 2.11 (their records on an H200).
     const double registers = 16.0 + warp_rows_of(op).elements;
     const double resident = std::min(memory.threads_per_sm / warp,
                                      std::floor(memory.registers_per_sm / (warp * registers)));
@@ -47,7 +47,7 @@ RowKernel eager_softmax_by_warps(const RowWise& op, const MemoryParameters& memo
             .reuse = memory.eager.reuse};
 }
 
-/// A block per row, sized to half the vectors of a row; what does not fill whole blocks of vectors
+/// A block per row, sized to half the vectors of a row. What does not fill whole blocks of vectors
 /// is loaded element by element.
 RowKernel eager_softmax_by_blocks(const RowWise& op, const MemoryParameters& memory) {
     const auto columns = static_cast<double>(op.cols);
@@ -62,7 +62,7 @@ RowKernel eager_softmax_by_blocks(const RowWise& op, const MemoryParameters& mem
             .reuse = memory.eager.reuse};
 }
 
-/// 128 threads per row; the statistics in a first pass, the output in a second.
+/// 128 threads per row, which compute the statistics in a first pass and the output in a second.
 RowKernel eager_norm(const RowWise& op, const MemoryParameters& memory) {
     constexpr double threads = 128.0;
     const double vector = std::max(1.0, vector_bytes / element_bytes(op.type));

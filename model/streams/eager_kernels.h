@@ -1,10 +1,10 @@
 // How the memory-bound kernels of an eager framework are written: what a thread keeps in flight,
-// how often a row is read.
+// and how often a row is read.
 //
 //   const RowKernel kernel = eager_row_kernel(op, memory);
 //   kernel.read_passes   // 3: the eager softmax by blocks reads its row three times
 //
-// Method: the rules of PyTorch 2.x (which kernel it takes, its block and vector sizes). Equation
+// Method: the rules of PyTorch 2.x (which kernel it chooses, its block and vector sizes), equation
 // B9 of docs/model.md. The bundled kernels are in bundled_streams.h and bundled_rows.h.
 // Limits: contiguous, aligned tensors.
 #pragma once

@@ -25,7 +25,7 @@ Work elementwise_work(const Elementwise& op, Implementation implementation) {
 
     Work work;
     const Bytes mask = elements * units::B;
-    // The result alone may have another type; gradients have that of the inputs.
+    // Only the result may have another type; gradients have that of the inputs.
     const bool forward = op.direction == Direction::forward;
     const auto apart = static_cast<double>(size_of(op.result()) - size_of(op.type));
     const Bytes cast = forward ? elements * apart * units::B : Bytes{};

@@ -22,25 +22,26 @@
 namespace ridge::model {
 namespace {
 
-/// A time of one call in a stream is a framework's; everything else is a well-made kernel's, where
-/// there is one.
+/// The time of one call in a stream is that of a framework. Everything else is a well-made kernel,
+/// if there is one.
 Implementation resolved(const Operation& op, const Execution& execution, Implementation usual) {
     if (execution.implementation != Implementation::automatic) return execution.implementation;
     const bool framework = execution.launch == LaunchMode::stream || needs_framework(op);
     return framework ? Implementation::torch : usual;
 }
 
-/// Why no bundled kernel does it; empty when one does, or a framework's is asked for.
+/// Why no bundled kernel runs the operation; empty if one does, or if a framework's kernel is asked
+/// for.
 std::string bundled_refusal(const Operation& op, Implementation implementation) {
     if (is_framework(implementation) || !needs_framework(op)) return {};
-    return "impl " + std::string(name_of(implementation)) + " is a bundled kernel, and none does " +
-           "this " + std::string(name_of(op)) + "; it has torch";
+    return "impl " + std::string(name_of(implementation)) + " is a bundled kernel, but there is " +
+           "none for this " + std::string(name_of(op)) + "; use impl torch";
 }
 
-/// What the operation asks of each kernel it starts: the same share for all.
+/// The work of each kernel that the operation starts: the same share for all.
 StreamWork share_of(const Work& work, DataType type, double passes,
                     const MemoryParameters& memory) {
-    // Each access is an instruction, and so are two FLOP, which are an FMA (eq. B5).
+    // Each access is an instruction, and so is an FMA, which counts as two FLOP (eq. B5).
     constexpr double slots_per_flop = 0.5;
     const double kernels = work.kernels;
     const double accesses = work.dram().base() / static_cast<double>(size_of(type)) * passes;
@@ -63,7 +64,7 @@ double arrays_of(const Work& work) {
     return std::clamp(passes / work.kernels, 1.0, most);
 }
 
-/// Terms and time of the model. `all` is the time of all kernels, without launches.
+/// Sets terms and time of the model. `all` is the time of all kernels, without launches.
 void settle_terms(Prediction& prediction, const KernelTime& all, Time kernels, Time launch) {
     prediction.work.dram_read = all.dram_read;
     prediction.work.dram_write = all.dram_write;
@@ -77,7 +78,7 @@ void settle_terms(Prediction& prediction, const KernelTime& all, Time kernels, T
     settle_limiter(prediction);
 }
 
-/// Kernels of an eager framework: `kernel` is one of them, without its floor.
+/// Sets the time of an eager framework's kernels. `kernel` is one of them, without its floor.
 void settle_framework(Prediction& prediction, const KernelTime& kernel, const Execution& execution,
                       const MemoryParameters& memory) {
     KernelTime all;
@@ -87,7 +88,7 @@ void settle_framework(Prediction& prediction, const KernelTime& kernel, const Ex
         framework_launch_time(memory, kernel.total, prediction.work.kernels, execution.launch));
 }
 
-/// Bundled kernels: `all` holds every one of them with its floor.
+/// Sets the time of bundled kernels. `all` includes every kernel with its floor.
 void settle_bundled(Prediction& prediction, const KernelTime& all, const Execution& execution,
                     const MemoryParameters& memory) {
     const double kernels = prediction.work.kernels;
@@ -105,7 +106,8 @@ void settle_roofline(Prediction& prediction, DataType type, const Execution& exe
     apply_roofline_band(prediction);
 }
 
-/// What is counted, with the implementation, the bound for this L2 state and what stays in L2.
+/// The counts, with the implementation, the lower bound for this L2 state and the data that stay in
+/// L2.
 Prediction counted(const Work& work, DataType type, const Execution& execution,
                    Implementation implementation, const Machine& machine) {
     Prediction prediction = model::counted(work, roofs_of(machine, type));
@@ -126,7 +128,7 @@ Validity eager_validity(const Prediction& prediction, DataType type, Direction d
     return known ? Validity::validated : Validity::extrapolated;
 }
 
-/// Kernels of PyTorch by their own geometry, where the GPU has `model.torch`.
+/// Predicts PyTorch's kernels from their own geometry, if the GPU has `model.torch`.
 template <class Op>
 void settle_torch(Prediction& prediction, const Op& op, BandClass band_class,
                   const Execution& execution, const MemoryParameters& memory) {
@@ -141,7 +143,7 @@ void settle_torch(Prediction& prediction, const Op& op, BandClass band_class,
     apply_torch_band(prediction, band_class, memory.torch->own, execution.launch);
 }
 
-/// The class of PyTorch's kernels that stream.
+/// The band class of PyTorch's kernels that stream.
 template <class Op>
 constexpr BandClass torch_stream_class(Implementation implementation) {
     if (implementation == Implementation::compiled) return BandClass::torch_generated;
@@ -178,15 +180,16 @@ Prediction framework_stream(const Op& op, const Work& work, Direction direction,
     return prediction;
 }
 
-/// Where PyTorch's kernels have no times of their own, indices are a roof: computed by the lanes of
-/// all multiprocessors at their clock, after the launch. (eq. B33)
+/// If PyTorch's kernels have no times of their own, the index arithmetic is a roof: it is computed
+/// by the lanes of all multiprocessors at their clock, after the launch. (eq. B33)
 void await_indices(Prediction& prediction, const Cat& op, const Machine& machine) {
     if (!machine.memory) return;
     const MemoryParameters& memory = *machine.memory;
     const double elements = static_cast<double>(op.inputs) * static_cast<double>(op.rows) *
                             static_cast<double>(op.cols);
-    // Lanes of the GPU on which the slots were counted. Half of them take integers, and so many have
-    // the GPUs of compute capability 7.0 to 9.0 (CUDA programming guide, throughput of instructions).
+    // Lanes of the GPU on which the slots were counted. Half of them process integers, and GPUs of
+    // compute capability 7.0 to 9.0 have as many (CUDA programming guide, throughput of
+    // instructions).
     constexpr double lanes = 128.0;
     const double per_clock = lanes * memory.sm_count;
     const Time computing = elements * memory.views.slots / per_clock * units::cycle / memory.clock;
@@ -244,8 +247,8 @@ Prediction framework_rows(const RowWise& op, const Execution& execution, const M
     return prediction;
 }
 
-/// Streams of a few microseconds scatter by causes of their own, and calls that wait for the host
-/// by the host's.
+/// Streams of a few microseconds scatter for separate reasons, and calls that wait for the host
+/// scatter with the host.
 BandClass bundled_class(const Prediction& prediction, BandClass usual, const Execution& execution) {
     constexpr Time brief_kernel = 5.0 * units::us;
     if (execution.launch == LaunchMode::stream && prediction.limiter == Resource::launch) {
@@ -264,7 +267,7 @@ struct BundledCall {
     Validity validity = Validity::validated;
 };
 
-/// Bundled kernels whose times `times(memory)` gives all together.
+/// Predicts bundled kernels; `times(memory)` gives the time of all of them together.
 template <class Times>
 Prediction bundled_prediction(const BundledCall& call, const Execution& execution,
                               const Machine& machine, Times times) {
@@ -284,7 +287,7 @@ Bytes total(const SectorBytes& moved) {
     return moved.read + moved.write;
 }
 
-/// Whether what a bundled kernel moves is known: backward passes have none.
+/// Whether the traffic of a bundled kernel is known; backward passes have no bundled kernel.
 bool runs_bundled(Direction direction, Implementation implementation, const Machine& machine) {
     return direction == Direction::forward && !is_framework(implementation) &&
            machine.memory.has_value();
@@ -325,7 +328,8 @@ Outcome predict(const RowWise& op, const Execution& execution, const Machine& ma
     }
     const bool manual = implementation == Implementation::manual;
     if (manual && op.direction == Direction::backward) {
-        return NotModelled{"impl manual is a softmax forward; backward has fused, torch"};
+        return NotModelled{
+            "impl manual is a forward softmax only; for backward use fused or torch"};
     }
     if (is_framework(implementation)) {
         return framework_rows(op, execution, machine, implementation);

@@ -1,5 +1,5 @@
-// Predictions of operations that stream their data: elementwise, rows, transposes, copies, gathers;
-// `model/predict.h` is the way in.
+// Predictions of operations that stream their data: elementwise, rows, transposes, copies, gathers.
+// The entry point is `model/predict.h`.
 #pragma once
 
 #include "model/core/operation.h"

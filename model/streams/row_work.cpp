@@ -9,7 +9,7 @@
 namespace ridge::model {
 namespace {
 
-/// Passes over the matrix and over vectors of one operation, in elements; statistics in bytes.
+/// Passes of one operation over the matrix and over vectors, in elements; statistics are in bytes.
 struct Passes {
     double matrix_reads;
     double matrix_writes;
@@ -34,7 +34,8 @@ constexpr Passes rmsnorm_forward{1, 1, 1, 0, 0, 0, 0, 4, 4.0, 0.0, 1.0, 1};
 constexpr Passes rmsnorm_backward{2, 1, 1, 1, 0, 0, 4, 0, 9.0, 0.0, 0.0, 2};
 constexpr Passes sum_forward{1, 0, 0, 0, 0, 1, 0, 0, 1.0, 0.0, 0.0, 1};
 constexpr Passes sum_backward{0, 1, 0, 0, 1, 0, 0, 0, 0.0, 0.0, 0.0, 1};
-// One kernel over the logits; the eager framework writes log-softmax and then looks its values up.
+// One kernel over the logits. The eager framework writes the log-softmax and then looks up its
+// values.
 constexpr Passes loss_forward{1, 0, 0, 0, 0, 0, 8, 0, 4.0, 1.0, 1.0, 1};
 constexpr Passes loss_forward_torch{1, 1, 0, 0, 1, 0, 8, 0, 4.0, 1.0, 1.0, 2};
 constexpr Passes loss_backward{1, 1, 0, 0, 0, 0, 8, 0, 3.0, 1.0, 0.0, 1};
@@ -142,7 +143,7 @@ Work cat_work(const Cat& op) {
 
 Work adamw_work(const AdamW& op, Implementation implementation) {
     const Bytes tensor = real(op.elements) * real(size_of(op.type)) * units::B;
-    constexpr double flop = 12.0;  // of the update's formula, per parameter
+    constexpr double flop = 12.0;  // of the update formula, per parameter
     constexpr double special = 2.0;
     const bool each = implementation == Implementation::torch;
     Work work =

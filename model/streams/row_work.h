@@ -1,8 +1,9 @@
-// Counting operations that stream their data: row-wise operations, transpose, copy, gather.
+// Counts for operations that stream their data: row-wise operations, transpose, copy, gather.
 //
 //   row_work(RowWise{.kind = RowKind::softmax, ...}, Implementation::manual)   // 5 kernels
 //
-// Method: docs/model.md equations B11 to B14. Pure counting: nothing here knows a clock.
+// Method: docs/model.md equations B11 to B14. These are pure counts; nothing here depends on a
+// clock.
 #pragma once
 
 #include "model/core/implementation.h"
@@ -11,9 +12,9 @@
 
 namespace ridge::model {
 
-/// softmax, layernorm, rmsnorm, reductions, cross entropy, running sums; forward or backward;
-/// `manual` is softmax out of five kernels (5MN + M reads, 3MN + 2M writes), anything else is one
-/// fused kernel.
+/// softmax, layernorm, rmsnorm, reductions, cross entropy, running sums; forward or backward.
+/// `manual` is softmax in five kernels (5MN + M reads, 3MN + 2M writes); anything else is one fused
+/// kernel.
 [[nodiscard]] Work row_work(const RowWise& op, Implementation implementation);
 
 /// One read and one write of all matrices. The naive kernel writes one sector per element at L2.
@@ -25,21 +26,21 @@ namespace ridge::model {
 
 [[nodiscard]] Work cat_work(const Cat& op);
 
-/// Four tensors read and three written; `torch`, which has a kernel for each of its eight
-/// operations, twelve and eight. (eq. B30)
+/// Four tensors are read and three written. `torch`, which has a kernel for each of its eight
+/// operations, reads twelve and writes eight. (eq. B30)
 [[nodiscard]] Work adamw_work(const AdamW& op, Implementation implementation);
 
 /// Indices (8 bytes each), the touched table rows in whole sectors, and the output.
 [[nodiscard]] Work gather_work(const Gather& op, std::int64_t sector_bytes);
 
-/// Different rows among `rows` drawn at random from the table, on average.
+/// Average number of different rows among `rows` drawn at random from the table.
 [[nodiscard]] double gather_distinct_rows(const Gather& op);
 
-/// Useful bytes / bytes moved for one row of a gather: 1 when rows are whole sectors; others begin
-/// anywhere in a sector that their size allows.
+/// Useful bytes / bytes moved for one row of a gather: 1 if rows are whole sectors. Other rows
+/// begin anywhere in a sector that their size allows.
 [[nodiscard]] double gather_sector_efficiency(const Gather& op, std::int64_t sector_bytes);
 
-/// Bytes of a gather by their way.
+/// Bytes of a gather by kind.
 struct GatherBytes {
     Bytes indices{};
     Bytes distinct{};  ///< touched rows once, in whole sectors
@@ -48,8 +49,9 @@ struct GatherBytes {
 };
 [[nodiscard]] GatherBytes gather_bytes(const Gather& op, std::int64_t sector_bytes);
 
-/// Share of repeated rows that a cache of `capacity` still holds: between two uses of a row pass
-/// as many others as the table has, each with its index, its output and, missing, itself.
+/// Share of repeated rows that a cache of `capacity` still holds. Between two uses of a row, as
+/// many other rows pass as the table has, each with its index, its output and, if it misses, the
+/// row itself.
 [[nodiscard]] double gather_hits(const Gather& op, const GatherBytes& bytes, Bytes capacity);
 
 }  // namespace ridge::model

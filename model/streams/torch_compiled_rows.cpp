@@ -1,7 +1,9 @@
-// Operations along rows and columns as torch.compile generates them: which kernels, in which grid (eq. B36, B38).
+// Operations along rows and columns as torch.compile generates them: their kernels and grids (eq.
+// B36, B38).
 //
-// The rules are those of torch/_inductor of PyTorch 2.11: choices.py (which rows are held in registers, which
-// reductions are split) and runtime/triton_heuristics.py (rows and warps of a block).
+// The rules are those of torch/_inductor in PyTorch 2.11: choices.py (which rows are held in
+// registers, which reductions are split) and runtime/triton_heuristics.py (rows and warps of a
+// block).
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -19,8 +21,8 @@ namespace {
 
 constexpr std::int64_t held_elements = 1024;
 constexpr std::int64_t loop_threads = 512;
-constexpr std::int64_t loop_elements = 2048;  // of a step
-constexpr std::int64_t most_losses = 8192;    // that one block adds up
+constexpr std::int64_t loop_elements = 2048;  // elements of a step
+constexpr std::int64_t most_losses = 8192;    // losses that one block adds up
 constexpr std::int64_t most_whole = 8192;     // elements of a row that is not shared
 constexpr std::int64_t lanes_of_warp = 32;
 
@@ -45,7 +47,8 @@ std::int64_t padded(std::int64_t count) {
     return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(count)));
 }
 
-/// Elements of a load: whole vectors where rows are, and where a thread has as many.
+/// Elements of a load: whole vectors if the rows are whole vectors and a thread has enough
+/// elements.
 std::int64_t elements_of_load(const RowWise& op, std::int64_t cols, std::int64_t of_thread) {
     std::int64_t elements = std::min(std::max<std::int64_t>(1, 16 / size_of(op.type)), of_thread);
     while (elements > 1 && (cols % elements != 0 || op.cols % elements != 0)) elements /= 2;
@@ -59,12 +62,13 @@ double results_of_rows(const RowWise& op) {
 double weights_of_rows(const RowWise& op) {
     return op.kind == RowKind::layernorm ? 2.0 : op.kind == RowKind::rmsnorm ? 1.0 : 0.0;
 }
-/// Of a row, one after the other: two for a mean and a variance, a largest element and a sum.
+/// Reductions of a row, one after the other: two for a mean and a variance, or for a largest
+/// element and a sum.
 double reductions_of_row(const RowWise& op) {
     return is_reduction(op.kind) || op.kind == RowKind::rmsnorm ? 1.0 : 2.0;
 }
 
-/// The kernel as `moving` has it, but for what loops read for the last time: it is evicted first.
+/// The kernel from `moving`, except that data that loops read for the last time are evicted first.
 TorchKernel moving_once(const MemoryParameters& memory, Bytes read, Bytes write, L2State l2) {
     TorchKernel kernel = moving(memory, read, write, l2);
     if (l2 != L2State::warm) return kernel;
@@ -73,8 +77,8 @@ TorchKernel moving_once(const MemoryParameters& memory, Bytes read, Bytes write,
     return kernel;
 }
 
-/// Where PyTorch times several configurations on the spot, it times whole calls, some 30 us: what
-/// differs by less than they scatter is chosen by chance.
+/// If PyTorch times several configurations on the spot, it times whole calls of some 30 us. Among
+/// configurations that differ by less than the scatter of the calls, the choice is random.
 Time timed_on_the_spot(std::span<const KernelTime> times, Time scatter) {
     Time least = times.front().total;
     for (const KernelTime& each : times) least = std::min(least, each.total);
@@ -88,7 +92,7 @@ Time timed_on_the_spot(std::span<const KernelTime> times, Time scatter) {
     return least * std::exp(sum / weights);
 }
 
-/// Configurations of a few; the resources are those of the quickest.
+/// One of a few configurations that PyTorch times; the resources are those of the fastest.
 class Timed {
   public:
     void add(const KernelTime& time) { times_[count_++] = time; }
@@ -112,7 +116,7 @@ struct HeldBlock {
     std::int64_t warps;
 };
 
-/// A block that holds its rows. (eq. B36)
+/// Time of blocks that hold their rows. (eq. B36)
 KernelTime held_time(const MemoryParameters& memory, const RowWise& op, HeldBlock block,
                      L2State l2) {
     const Work work = row_work(op, Implementation::compiled);
@@ -137,7 +141,7 @@ KernelTime held_time(const MemoryParameters& memory, const RowWise& op, HeldBloc
     return torch_kernel_time(memory, kernel, reducing);
 }
 
-/// Rows of up to 1024 elements, in registers.
+/// Time of rows of up to 1024 elements, held in registers.
 KernelTime held_rows_time(const MemoryParameters& memory, const RowWise& op, L2State l2) {
     const std::int64_t row = padded(op.cols);
     const std::int64_t rows = padded(op.rows);
@@ -159,7 +163,8 @@ KernelTime held_rows_time(const MemoryParameters& memory, const RowWise& op, L2S
     return configurations.chosen(memory);
 }
 
-/// Blocks that share a row: few rows of more than 8192 elements. (choices.py, reduction_split_factor)
+/// Number of blocks that share a row: several for few rows of more than 8192 elements. (choices.py,
+/// reduction_split_factor)
 std::int64_t parts_of_row(const MemoryParameters& memory, const RowWise& op) {
     if (real(op.rows) >= 2.0 * memory.sm_count || op.cols <= most_whole) return 1;
     const double threads = memory.sm_count * memory.threads_per_sm;
@@ -172,25 +177,27 @@ std::int64_t parts_of_row(const MemoryParameters& memory, const RowWise& op) {
     return static_cast<std::int64_t>(std::ceil(blocks / real(op.rows)));
 }
 
-/// Exponentials of a row need its largest element first.
+/// Whether the operation has exponentials, which need the row's largest element first.
 bool takes_exponentials(const RowWise& op) {
     return op.kind == RowKind::softmax || op.kind == RowKind::cross_entropy;
 }
 
-/// Passes of a loop over a row: the loss of fp32 keeps its largest element beside the sum.
+/// Passes of a loop over a row. The loss in fp32 keeps its largest element beside the sum, in one
+/// pass.
 double passes_of_loop(const RowWise& op) {
     const bool together = op.kind == RowKind::cross_entropy && size_of(op.type) == 4;
     return is_reduction(op.kind) || together ? 1.0 : 2.0;
 }
 
-/// Of an element's slots in a loop, what this operation takes.
+/// This operation's share of an element's slots in a loop.
 double share_of_slots(const GeneratedRowsCode& code, const RowWise& op, std::int64_t parts) {
     if (parts > 1 && takes_exponentials(op)) return code.first_pass;
     return op.kind == RowKind::softmax ? code.again : 1.0;
 }
 
-/// Rows that the blocks of a multiprocessor read again are in its L1 as far as they fit, else in the L2;
-/// rows of several steps may be taken whole, by 1024 threads: so they are where the L2 would lose them.
+/// Rows that the blocks of a multiprocessor read again come from its L1 to the extent that they
+/// fit, else from the L2. Rows of several steps may be processed whole by 1024 threads; this is
+/// assumed for the data that the L2 loses.
 void read_rows_again(const MemoryParameters& memory, const RowWise& op, std::int64_t rows_of_block,
                      Bytes read, TorchKernel& kernel) {
     const double blocks = std::floor(memory.threads_per_sm / real(loop_threads));
@@ -239,13 +246,13 @@ TorchKernel looping_kernel(const MemoryParameters& memory, const RowWise& op, st
     return kernel;
 }
 
-/// Small kernels that join what the blocks of a row found.
+/// Time of small kernels that join the results of the blocks of a row.
 KernelTime joining_time(const MemoryParameters& memory) {
     return torch_kernel_time(memory, {.chain = common_code(memory).join, .missing = 0.0},
                              free_running);
 }
 
-/// The rows once more, which the L2 still holds, and their results.
+/// Time of reading the rows once more, which the L2 still holds, and writing the results.
 KernelTime mapping_time(const MemoryParameters& memory, const RowWise& op, L2State l2) {
     const Bytes matrix = real(op.rows) * real(op.cols) * real(size_of(op.type)) * units::B;
     TorchKernel kernel = moving(memory, matrix, matrix, L2State::warm);
@@ -271,7 +278,7 @@ void add_looped_rows(const MemoryParameters& memory, const RowWise& op, L2State 
     if (results_of_rows(op) > 0.0) sum.add(mapping_time(memory, op, l2));
 }
 
-/// The losses are looked up by one block for 8192 rows, 512 at a turn.
+/// Adds the look-ups of the losses: one block for up to 8192 rows, 512 per turn.
 void add_losses(const MemoryParameters& memory, const RowWise& op, TorchTime& sum) {
     const std::int64_t blocks = ceil_divide(op.rows, most_losses);
     KernelTime time = joining_time(memory);
@@ -283,7 +290,8 @@ void add_losses(const MemoryParameters& memory, const RowWise& op, TorchTime& su
     if (blocks > 1) sum.add(joining_time(memory));
 }
 
-/// Columns and the elements of each that a block takes at a step, and its warps. (triton_heuristics.py)
+/// Columns of a block, elements of each that it takes per step, and its warps.
+/// (triton_heuristics.py)
 struct ColumnBlock {
     std::int64_t columns;
     std::int64_t step;
@@ -320,7 +328,7 @@ ColumnBlock column_block(std::int64_t columns, std::int64_t length) {
     return {wide, long_step, warps(wide * long_step, 16)};
 }
 
-/// The divisor of `count` nearest to `wanted`, less than `limit` away; 0: there is none.
+/// The divisor of `count` nearest to `wanted` and less than `limit` away; 0 if there is none.
 std::int64_t near_divisor(std::int64_t count, std::int64_t wanted, std::int64_t limit) {
     for (std::int64_t away = 0; away < limit; ++away) {
         for (const std::int64_t each : {wanted - away, wanted + away}) {
@@ -355,7 +363,7 @@ std::int64_t parts_of_columns(const MemoryParameters& memory, std::int64_t lengt
     return ceil_divide(length, values * size);
 }
 
-/// `columns` of `length` elements, of which a load takes those that lie side by side. (eq. B38)
+/// Time of `columns` of `length` elements; a load takes elements that lie side by side. (eq. B38)
 KernelTime columns_time(const MemoryParameters& memory, TorchKernel kernel, std::int64_t columns,
                         std::int64_t length, const ColumnBlock& block, bool even = true) {
     const GeneratedRowsCode& code = common_code(memory);
@@ -372,7 +380,7 @@ KernelTime columns_time(const MemoryParameters& memory, TorchKernel kernel, std:
     return torch_kernel_time(memory, kernel, reducing);
 }
 
-/// Many columns, or short ones: what is timed on the spot.
+/// Time of many columns, or of short ones, whose configurations are timed on the spot.
 KernelTime timed_columns_time(const MemoryParameters& memory, const RowWise& op, const Work& work,
                               L2State l2) {
     constexpr std::int64_t held_length = 64;
@@ -419,7 +427,7 @@ void add_columns(const MemoryParameters& memory, const RowWise& op, L2State l2, 
 }  // namespace
 
 bool configurations_are_timed(const MemoryParameters& memory, const RowWise& op) {
-    constexpr std::int64_t shortest = 32;  // that is split
+    constexpr std::int64_t shortest = 32;  // shortest column that is split
     constexpr std::int64_t timed_up_to = 128;
     if (op.axis != Axis::columns) return op.cols <= timed_up_to;
     return op.cols >= 2 * static_cast<std::int64_t>(memory.sm_count) * shortest ||

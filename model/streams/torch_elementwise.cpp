@@ -1,5 +1,5 @@
-// Pointwise kernels of PyTorch: vectors where tensors are plain, a loop over single elements with
-// index arithmetic where one is broadcast or cast (eq. B32).
+// Pointwise kernels of PyTorch: vectors if tensors are plain, else (a tensor is broadcast or cast)
+// a loop over single elements with index arithmetic (eq. B32).
 #include <algorithm>
 #include <cmath>
 
@@ -10,7 +10,8 @@
 namespace ridge::model {
 namespace {
 
-/// Dependent clocks that a function adds to a thread; 0 for those that cost nothing beside the access.
+/// Dependent clocks that a function adds to a thread; 0 for functions that cost nothing beside the
+/// access.
 double clocks_of(const FunctionCode& code, Function function) {
     switch (function) {
         case Function::cosine:
@@ -57,15 +58,15 @@ bool is_error_function(Function function) {
     return function == Function::error_function || function == Function::gelu_erf;
 }
 
-/// What one kernel handles.
+/// The work of one kernel.
 struct Pass {
     double elements;
     double element;      ///< bytes of an input's
     double result;       ///< bytes of a result's
     double clocks;       ///< of its functions
-    ElementLoop loop{};  ///< of single elements
-    bool loops = false;  ///< it is one
-    double slots = 0.0;  ///< of an element, beside those of functions
+    ElementLoop loop{};  ///< the loop over single elements
+    bool loops = false;  ///< whether it is such a loop
+    double slots = 0.0;  ///< of an element, beside those of its functions
 };
 
 KernelTime pass_time(const MemoryParameters& memory, TorchKernel kernel, const Pass& pass) {
@@ -82,7 +83,7 @@ KernelTime pass_time(const MemoryParameters& memory, TorchKernel kernel, const P
     return torch_kernel_time(memory, kernel, free_running);
 }
 
-/// Random numbers come in fours; single elements where their number is odd.
+/// Random numbers come in fours; elements are processed singly if their number is odd.
 KernelTime dropout_time(const MemoryParameters& memory, TorchKernel kernel, std::int64_t elements) {
     const double odd = elements % 2 != 0 ? 1.0 : elements % 4 != 0 ? 0.5 : 0.0;
     const PointwiseCode& code = memory.torch->code.pointwise;
@@ -91,12 +92,12 @@ KernelTime dropout_time(const MemoryParameters& memory, TorchKernel kernel, std:
     return torch_kernel_time(memory, kernel, reducing);
 }
 
-/// From and to 16 bits there are vectors where the source is fp32, else a loop.
+/// Casts from and to 16 bits use vectors if the source is fp32, else a loop.
 bool casts_in_a_loop(const Elementwise& op) {
     return op.result() != op.type && size_of(op.type) < 4;
 }
 
-/// One function as a kernel of its own, which finds what the ones before it left in the L2.
+/// Adds one function as a separate kernel, which finds what earlier kernels left in the L2.
 void add_step(const MemoryParameters& memory, const Elementwise& op, const KernelStep& step,
               DataType type, L2State l2, TorchTime& sum) {
     const auto elements = static_cast<double>(op.elements);
@@ -133,7 +134,7 @@ void add_step(const MemoryParameters& memory, const Elementwise& op, const Kerne
                     .loop = step.vector ? code.broadcast : code.cast,
                     .loops = step.vector || (type != op.type && casts_in_a_loop(op)),
                     .slots = is_error_function(step.function) ? code.pointwise.erf_slots : 0.0};
-    if (fills) sum.add(driver_copy_time(memory, tensor, l2));  // which is then filled in place
+    if (fills) sum.add(driver_copy_time(memory, tensor, l2));  // the copy is then filled in place
     sum.add(pass_time(memory, kernel, pass));
 }
 
@@ -165,7 +166,7 @@ TorchTime torch_time(const MemoryParameters& memory, const Elementwise& op,
                      Implementation implementation, L2State l2) {
     const bool one = implementation == Implementation::compiled;
     if (!one && op.direction == Direction::forward) return forward(memory, op, l2);
-    // Gradients, and what the compiler generates: kernels that share the work evenly.
+    // Gradients and generated code: kernels that share the work evenly.
     const Work work = elementwise_work(op, implementation);
     const double kernels = work.kernels;
     const TorchStreamCode& all = memory.torch->code;

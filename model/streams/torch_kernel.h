@@ -1,4 +1,4 @@
-// Time of one kernel of PyTorch: what it moves, what it issues, what its threads wait for.
+// Time of one kernel of PyTorch, from what it moves, what it issues, and what its threads wait for.
 //
 //   TorchKernel kernel{.dram_read = bytes, .l2_read = bytes, .missing = 1.0};
 //   torch_kernel_time(memory, kernel, smooth).total
@@ -17,7 +17,7 @@
 
 namespace ridge::model {
 
-/// How far rounds of blocks overlap with throughput, by how the kernel is written.
+/// How far rounds of blocks overlap with throughput, which depends on how the kernel is written.
 using OverlapOf = double OverlapCode::*;
 inline constexpr OverlapOf in_step = &OverlapCode::in_step;
 inline constexpr OverlapOf reducing = &OverlapCode::reducing;
@@ -34,39 +34,40 @@ struct TorchKernel {
     Bytes l2_write{};
     double slots = 0.0;    ///< lane slots of the vector pipes, all threads
     double chain = 0.0;    ///< dependent clocks of a thread, beside its loads
-    double steps = 0.0;    ///< loads that wait for one before them
+    double steps = 0.0;    ///< loads that wait for a previous one
     double missing = 1.0;  ///< share of the first loads that come from DRAM
-    double rounds = 0.0;   ///< of resident blocks, behind the first
+    double rounds = 0.0;   ///< rounds of resident blocks after the first
     double busy = 1.0;     ///< share of the multiprocessors that have blocks
 };
 
 /// Threads of a block of PyTorch's pointwise and copying kernels.
 inline constexpr double pointwise_block_threads = 128.0;
 
-/// `kernel` with what the loop costs over `elements`, `items` a thread, in `blocks`. (eq. B32)
+/// `kernel` plus the cost of the loop over `elements`, with `items` per thread, in `blocks`. (eq.
+/// B32)
 [[nodiscard]] TorchKernel looping(const MemoryParameters& memory, TorchKernel kernel,
                                   const ElementLoop& loop, double elements, double items,
                                   double blocks);
 
-/// Bytes of one kernel at the state of the L2. (eq. H2, H3)
+/// Bytes of one kernel for the given state of the L2. (eq. H2, H3)
 [[nodiscard]] TorchKernel moving(const MemoryParameters& memory, Bytes read, Bytes write,
                                  L2State l2);
 
-/// Rounds of `blocks` behind the first, `resident` on each multiprocessor.
+/// Rounds of `blocks` after the first, with `resident` on each multiprocessor.
 [[nodiscard]] double further_rounds(const MemoryParameters& memory, double blocks, double resident);
 
 /// Share of the multiprocessors that `blocks` keep busy.
 [[nodiscard]] double busy_share(const MemoryParameters& memory, double blocks);
 
-/// First load of a thread, and one that waits for another.
+/// Times of the first load of a thread, and of one that waits for another.
 [[nodiscard]] Time first_load_of(const MemoryParameters& memory, double missing);
 [[nodiscard]] Time step_of(const MemoryParameters& memory, double missing);
 
-/// With the floor of an empty kernel; the machine has `torch`. (eq. B31)
+/// Time including the floor of an empty kernel. The machine must have `torch`. (eq. B31)
 [[nodiscard]] KernelTime torch_kernel_time(const MemoryParameters& memory,
                                            const TorchKernel& kernel, OverlapOf overlap);
 
-/// Clocks of one multiprocessor as a time.
+/// The time of clocks of one multiprocessor.
 [[nodiscard]] Time clocks_of(const MemoryParameters& memory, double clocks);
 
 }  // namespace ridge::model

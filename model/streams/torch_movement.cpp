@@ -1,4 +1,5 @@
-// Kernels of PyTorch that move data: copies, transposes, joins, look-ups, optimizer steps (eq. B33).
+// Kernels of PyTorch that move data: copies, transposes, joins, look-ups, optimizer steps (eq.
+// B33).
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -13,23 +14,23 @@
 namespace ridge::model {
 namespace {
 
-constexpr Bytes long_copy = 1.0 * units::MB;  // from here on the driver's copy starts slower
+constexpr Bytes long_copy = 1.0 * units::MB;  // from this size on the driver's copy starts slower
 
 constexpr double sector = 32.0;
 constexpr double dram_piece = 64.0;
 
 constexpr double l2_piece = 64.0;  // least bytes of a line that are read at once
 
-// Views: an index of the source and one of the result for every element.
+// Views need an index of the source and one of the result for every element.
 constexpr double view_threads = 512.0;
-constexpr double view_blocks = 2.0;  // a multiprocessor and input
+constexpr double view_blocks = 2.0;  // per multiprocessor and input
 
 constexpr double gather_block_bytes = 4096.0;
 constexpr double pick_items = 8.0;
 
 constexpr double chunk = 65536.0;  // elements of a tensor that a block of an optimizer takes
 constexpr double most_chunks =
-    320.0;  // of a launch: depth_to_max_blocks of PyTorch's MultiTensorApply.cuh
+    320.0;  // per launch: depth_to_max_blocks of PyTorch's MultiTensorApply.cuh
 constexpr double chunk_threads = 512.0;
 
 double bytes_of(DataType type) {
@@ -40,7 +41,8 @@ double items_of(DataType type) {
     return size_of(type) <= 2 ? 4.0 : 2.0;
 }
 
-/// A copy whose threads find their elements one by one; `sectors` of its reads at the L2.
+/// Time of a copy whose threads find their elements one by one; `sectors` are those of its reads at
+/// the L2.
 KernelTime loop_time(const MemoryParameters& memory, TorchKernel kernel, const ElementLoop& loop,
                      double elements, double items, double sectors) {
     kernel = looping(memory, kernel, loop, elements, items,
@@ -49,7 +51,8 @@ KernelTime loop_time(const MemoryParameters& memory, TorchKernel kernel, const E
     return torch_kernel_time(memory, kernel, free_running);
 }
 
-/// Pieces of `unit` bytes that the sources of `results` touch, which lie in a row; sources lie in runs.
+/// Pieces of `unit` bytes that the sources of `results` consecutive results touch; sources lie in
+/// runs.
 double pieces_of(const Transpose& op, double results, std::int64_t unit) {
     const double element = bytes_of(op.type);
     const double inner = real(op.inner);
@@ -62,13 +65,13 @@ double pieces_of(const Transpose& op, double results, std::int64_t unit) {
     return std::max(bytes / piece, std::min(by_runs, span));
 }
 
-/// Columns that `bytes` hold of a row of the source.
+/// Columns of a row of the source that `bytes` hold.
 double columns_of(const Transpose& op, double bytes) {
     return std::clamp(bytes / (real(op.inner) * bytes_of(op.type)), 1.0, real(op.cols));
 }
 
-/// Of a thread's loads those that bring something new where `columns` elements lie together, each of a
-/// column of its own: other threads have brought the rest with earlier ones.
+/// Number of a thread's loads that fetch something new if `columns` elements, each of a different
+/// column, lie together. Other threads have fetched the rest with earlier loads.
 double new_loads(const Transpose& op, double loads, double columns) {
     const double apart = real(op.rows) * real(op.inner) / pointwise_block_threads;
     const auto items = static_cast<std::uint32_t>(items_of(op.type));
@@ -80,7 +83,7 @@ double new_loads(const Transpose& op, double loads, double columns) {
     return std::max(1.0, loads / std::popcount(seen));
 }
 
-/// Further loads of a thread, in those that come from where the first came from.
+/// Further loads of a thread, in units of loads from where the first one came from.
 double transpose_steps(const MemoryParameters& memory, const Transpose& op, double count,
                        double missing) {
     const double block = pointwise_block_threads * items_of(op.type);
@@ -94,7 +97,8 @@ double transpose_steps(const MemoryParameters& memory, const Transpose& op, doub
     return lost + (from_l2 - lost + from_l1) * memory.torch->step_l2 / memory.torch->step_dram;
 }
 
-/// As many threads for each input, whatever its size, which take one element after the other.
+/// Each input gets the same number of threads, whatever its size; a thread takes one element after
+/// the other.
 TorchKernel joining_views(const MemoryParameters& memory, TorchKernel kernel, const Cat& op) {
     const double part = real(op.rows) * real(op.cols);
     const double run = std::min(sector, real(op.inner) * bytes_of(op.type));
@@ -106,7 +110,7 @@ TorchKernel joining_views(const MemoryParameters& memory, TorchKernel kernel, co
     return kernel;
 }
 
-/// Chunks of all tensors, and elements of one.
+/// Chunks of all tensors, and elements of one chunk.
 struct Chunks {
     double count;
     double elements;
@@ -118,13 +122,15 @@ Chunks chunks_of(const AdamW& op) {
             .elements = std::min(chunk, tensor)};
 }
 
-/// Lane slots of an element, and of each of its tensors where vectors are lost.
+/// Lane slots of an element, and additional slots for each of its tensors if vectors cannot be
+/// used.
 struct Issue {
     double plain;
     double odd;
 };
 
-/// One kernel over chunks of all parameters, `reads` and `writes` tensors of them.
+/// Time of one kernel over chunks of all parameters, which reads `reads` and writes `writes`
+/// tensors of them.
 KernelTime chunked_time(const MemoryParameters& memory, const AdamW& op, double reads,
                         double writes, double missing, Issue slots, L2State l2) {
     const Chunks chunks = chunks_of(op);

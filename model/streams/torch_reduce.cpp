@@ -14,11 +14,12 @@ namespace {
 constexpr std::int64_t warp_lanes = 32;
 constexpr std::int64_t most_threads = 512;
 constexpr std::int64_t unrolled = 4;       // loads of a thread that are in flight together
-constexpr std::int64_t least_values = 16;  // of a thread before more threads or blocks share
+constexpr std::int64_t least_values = 16;  // values of a thread before more threads or blocks share
+                                           // a result
 constexpr std::int64_t most_values = 256;
 constexpr std::int64_t threads_of_sm = 2048;
 
-/// The power of two at or below.
+/// The largest power of two that is at most n.
 std::int64_t floor_power(std::int64_t n) {
     return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n)));
 }
@@ -30,7 +31,7 @@ const ReduceCode& code_of(const TorchStreamCode& code, const RowWise& op, const 
     return grid.along_rows ? code.row_sums : code.column_sums;
 }
 
-/// Results that threads of a block join, by halves: across, and along a warp's rows.
+/// Halvings by which threads of a block join their results: across, and along a warp's rows.
 double levels_of(const ReduceGrid& grid) {
     const double across = grid.high ? std::log2(static_cast<double>(grid.height)) : 0.0;
     if (!grid.along_rows) return across * static_cast<double>(grid.vector);
@@ -43,7 +44,7 @@ ReduceGrid reduce_grid(const RowWise& op, std::int64_t sm_count) {
     ReduceGrid grid;
     const std::int64_t results = results_of(op);
     const std::int64_t inputs = op.rows * op.cols / results;
-    // One row, or one column, is a matrix without the other dimension.
+    // A single row or column is a matrix without the other dimension.
     const bool all = results == 1;
     grid.along_rows = op.axis == Axis::rows || all;
     std::int64_t contiguous = grid.along_rows ? inputs : results;

@@ -1,4 +1,5 @@
-// PyTorch's kernels along rows: softmax by warps or blocks, norms, running sums, losses (eq. B35, B36).
+// PyTorch's kernels along rows: softmax by warps or blocks, norms, running sums, losses (eq. B35,
+// B36).
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -22,7 +23,7 @@ const SoftmaxCode& block_code(const TorchStreamCode& code, const RowWise& op) {
     return bytes <= most_in_shared && bytes % 16 == 0 ? code.shared : code.loop;
 }
 
-/// Softmax or its logarithm.
+/// Time of softmax or its logarithm.
 KernelTime softmax_time(const MemoryParameters& memory, const RowWise& op, L2State l2) {
     const Bytes matrix = real(op.rows) * real(op.cols) * real(size_of(op.type)) * units::B;
     TorchKernel kernel = moving(memory, matrix, matrix, l2);
@@ -52,9 +53,9 @@ KernelTime softmax_time(const MemoryParameters& memory, const RowWise& op, L2Sta
     return torch_kernel_time(memory, kernel, in_step);
 }
 
-// Norms: a block of 128 threads per row where rows are whole groups of four, read twice; else one
-// kernel for the statistics and one for the result. A mean is kept as it grows, with a division for each
-// element, one after the other.
+// Norms: a block of 128 threads per row reads it twice if rows are whole groups of four. Otherwise
+// there is one kernel for the statistics and one for the result. A mean is updated as elements
+// arrive, with a division for each element, one after the other.
 constexpr double columns_of_trip = 512.0;
 
 KernelTime norm_time(const MemoryParameters& memory, const RowWise& op, Bytes read, Bytes write,
@@ -102,7 +103,7 @@ void add_norm(const MemoryParameters& memory, const RowWise& op, L2State l2, Tor
 // Running sums: blocks of 512 threads take pieces of several rows in turn.
 constexpr double scan_threads = 512.0;
 
-/// Threads along a row; PyTorch's rule, which wraps round where rows are many and short.
+/// Threads along a row. PyTorch's rule wraps round if rows are many and short.
 double scan_width(const RowWise& op) {
     constexpr int all = 9;
     constexpr int least = 4;
@@ -136,7 +137,7 @@ KernelTime scan_time(const MemoryParameters& memory, const RowWise& op, L2State 
     return time;
 }
 
-/// One row is summed by blocks that look back at each other: two kernels.
+/// Adds two kernels for a single row, which is summed by blocks that look back at each other.
 void add_scan(const MemoryParameters& memory, const RowWise& op, L2State l2, TorchTime& sum) {
     if (op.rows > 1) {
         sum.add(scan_time(memory, op, l2));
@@ -154,7 +155,7 @@ void add_loss(const MemoryParameters& memory, const RowWise& op, L2State l2, Tor
     sum.add(row_losses_time(memory, op, l2));
 }
 
-/// The positions of single elements: zeros.
+/// Time of zeroing the positions of single elements.
 KernelTime zeros_time(const MemoryParameters& memory, const RowWise& op, L2State l2) {
     TorchKernel kernel =
         moving(memory, Bytes{}, row_work(op, Implementation::torch).dram_write, l2);

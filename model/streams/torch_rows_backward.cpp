@@ -15,8 +15,8 @@ Bytes matrix_bytes(const RowWise& op) {
     return real(op.rows) * real(op.cols) * real(size_of(op.type)) * units::B;
 }
 
-/// `kernel` with what the blocks of a softmax's gradient cost: a warp for a row, or a block that reads
-/// it twice.
+/// `kernel` plus the cost of the blocks of a softmax's gradient: a warp per row, or a block that
+/// reads it twice.
 KernelTime softmax_gradient_time(const MemoryParameters& memory, const RowWise& op,
                                  TorchKernel kernel) {
     constexpr double most_threads = 512.0;
@@ -39,8 +39,8 @@ KernelTime softmax_gradient_time(const MemoryParameters& memory, const RowWise& 
     return torch_kernel_time(memory, kernel, in_step);
 }
 
-/// A product of gradient and result, then what a softmax does with the rows: both of its inputs have
-/// just passed through the L2.
+/// A product of gradient and result, then the kernel over rows of a softmax's gradient. Both of its
+/// inputs have just passed through the L2.
 TorchTime softmax_gradient(const MemoryParameters& memory, const RowWise& op, L2State l2) {
     const Bytes matrix = matrix_bytes(op);
     TorchTime sum;
@@ -49,7 +49,7 @@ TorchTime softmax_gradient(const MemoryParameters& memory, const RowWise& op, L2
     return sum;
 }
 
-/// Zeros, one gradient for each row, then the gradient of the logarithm of a softmax.
+/// Zeros, one gradient for each row, then the gradient of log-softmax.
 TorchTime loss_gradient(const MemoryParameters& memory, const RowWise& op, L2State l2) {
     const Bytes matrix = matrix_bytes(op);
     TorchTime sum;
@@ -64,8 +64,8 @@ TorchTime loss_gradient(const MemoryParameters& memory, const RowWise& op, L2Sta
     return sum;
 }
 
-// The gradient of a norm's rows: blocks of 128 threads read gradient and input twice.
-// Of its vectors: blocks of 32 columns, alone on their multiprocessor.
+// The gradient of a norm's rows: blocks of 128 threads read gradient and input twice. The gradients
+// of its vectors: blocks of 32 columns, each alone on its multiprocessor.
 
 KernelTime norm_rows_time(const MemoryParameters& memory, const RowWise& op, L2State l2) {
     constexpr double columns_of_trip = 512.0;
@@ -81,7 +81,8 @@ KernelTime norm_rows_time(const MemoryParameters& memory, const RowWise& op, L2S
     return torch_kernel_time(memory, kernel, in_step);
 }
 
-/// PyTorch's rule: many rows of few columns are summed in parts of 32 rows, which reductions join.
+/// PyTorch's rule: many rows of few columns are summed in parts of 32 rows, which reductions then
+/// join.
 bool sums_in_parts(const MemoryParameters& memory, const RowWise& op) {
     return op.rows > 65536 && real(op.cols) / 32.0 < memory.sm_count / 2.0;
 }
@@ -120,7 +121,7 @@ TorchTime norm_backward(const MemoryParameters& memory, const RowWise& op, L2Sta
     return sum;
 }
 
-/// The gradient of a sum is broadcast.
+/// The gradient of a sum is a broadcast.
 TorchTime spread(const MemoryParameters& memory, const RowWise& op, L2State l2) {
     const Work work = row_work(op, Implementation::torch);
     TorchTime sum;

@@ -146,7 +146,7 @@ TEST_CASE("unknown names get a suggestion") {
          "a function of expressions: elementwise with expr=\"relu(x)\""},
         {"predict matmul --m 4 --n 4 --k 4 --gpu b200 --dtype fp4", "did you mean 'nvfp4'?"},
         {"vram attention --heads 32 --seq 4 --head-dim 64 --impl standard,flash2",
-         "one word, not several"},
+         "give one word, not several"},
         {"occupancy --thread 64", "did you mean '--threads'?"},
         {"predict --from", "--from: FILE is missing"},
         {"gpus h100", "unexpected argument 'h100'; subcommands: "},

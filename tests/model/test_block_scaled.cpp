@@ -67,7 +67,7 @@ TEST_CASE("an 8-bit cache can be combined with 16-bit computation", "[attention]
         make<Attention>("attention heads=8 seq=64 head_dim=64 dtype=fp8 kv_dtype=fp8");
     CHECK_FALSE(same.cache_type.has_value());
     CHECK(problem_of("attention heads=8 seq=64 head_dim=64 dtype=fp8 kv_dtype=bf16")
-              .starts_with("kv_dtype: bf16 does not go with dtype fp8"));
+              .starts_with("kv_dtype: bf16 does not work with dtype fp8"));
     CHECK(
         problem_of("attention heads=8 seq=64 head_dim=64 kv_dtype=nvfp4").starts_with("kv_dtype"));
     CHECK(problem_of("attention heads=8 seq=64 head_dim=64 kv_dtype=fp8 direction=backward")

@@ -68,9 +68,10 @@ TEST_CASE("an unvalidated band is explained by how it was made", "[explain]") {
     const Copy op{.elements = 1};
     Prediction prediction = prediction_of();
     apply_roofline_band(prediction);
-    CHECK(mentions(all_of(explain(op, prediction, machine_of())),
-                   "The band is from the roofline's lower bound to 4 times the estimate and 12 us; "
-                   "it is not validated."));
+    CHECK(mentions(
+        all_of(explain(op, prediction, machine_of())),
+        "The band reaches from the roofline's lower bound to 4 times the estimate plus 12 us; "
+        "it is not validated."));
 }
 
 TEST_CASE("tiles and waves are explained if there are any", "[explain]") {
@@ -129,9 +130,9 @@ TEST_CASE("a correction is explained by the residuals behind it") {
         return all_of(explain(Matmul{.m = 1, .n = 1, .k = 1}, prediction, machine_of()));
     };
     prediction.confidence = Confidence::calibrated;
-    CHECK(mentions(text(), "residuals of measured shapes like this one correct"));
+    CHECK(mentions(text(), "model at similar measured shapes correct its"));
     prediction.confidence = Confidence::family;
-    CHECK(mentions(text(), "like this one, on a relative of this GPU, correct"));
+    CHECK(mentions(text(), "measured shapes on a relative of this GPU correct its"));
 }
 
 }  // namespace ridge::model

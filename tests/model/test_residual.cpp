@@ -258,26 +258,31 @@ TEST_CASE("a broken correction is refused with its field's name", "[residual]") 
     const std::string path = "model.residual.product_16.";
     const std::string tree = constant(10);
     CHECK(refusal_of(product_range, "0 1 1 1 10") ==
-          path + "trees: '0' begins a tree that has not four splits and 16 values");
-    CHECK(refusal_of(product_range, "2" + tree.substr(1)) == path + "trees: '2' is no split");
-    CHECK(refusal_of(product_range, "0.5" + tree.substr(1)) == path + "trees: '0.5' is no split");
-    CHECK(refusal_of(product_range, "-1" + tree.substr(1)) == path + "trees: '-1' is no split");
+          path + "trees: '0' begins a tree that does not have four splits and 16 values");
+    CHECK(refusal_of(product_range, "2" + tree.substr(1)) ==
+          path + "trees: '2' is not the number of a split");
+    CHECK(refusal_of(product_range, "0.5" + tree.substr(1)) ==
+          path + "trees: '0.5' is not the number of a split");
+    CHECK(refusal_of(product_range, "-1" + tree.substr(1)) ==
+          path + "trees: '-1' is not the number of a split");
     CHECK(refusal_of(product_range, tree + "x") == path + "trees: '10x' is not a number");
-    CHECK(refusal_of(product_range, constant(10001)) == path + "trees: '10001' is beyond 10000");
+    CHECK(refusal_of(product_range, constant(10001)) ==
+          path + "trees: '10001' is larger than 10000");
     CHECK(refusal_of(product_range, tree + ",") ==
           path + "trees: '" + tree + ",' has an empty part");
     std::string many = tree;
     for (int i = 0; i < 64; ++i) many += ", " + tree;
     CHECK(refusal_of(product_range, many) == path + "trees: '0' is one tree too many");
     CHECK(refusal_of(product_range, tree, "depth 50000 1000") ==
-          path + "splits: 'depth' is no feature of this class");
+          path + "splits: 'depth' is not a feature of this class");
     CHECK(refusal_of(product_range, tree, "m 50000") ==
           path + "splits: 'm' needs thresholds, each with a width");
-    CHECK(refusal_of(product_range, tree, "m 50000 0") == path + "splits: '0' is no width");
+    CHECK(refusal_of(product_range, tree, "m 50000 0") ==
+          path + "splits: '0' is not a positive width");
     CHECK(refusal_of(product_range, tree, "n 50000 1000, m 50000 1000") ==
           path + "splits: 'm' is not in the order of the features");
     CHECK(refusal_of("m 0 1", tree) == path + "range: 'range' does not name every feature once");
-    CHECK(refusal_of("m 1 0", tree) == path + "range: 'm' has a range that falls");
+    CHECK(refusal_of("m 1 0", tree) == path + "range: 'm' has a largest value below its least");
 }
 
 TEST_CASE("with corrections, a mask never adds time and twice the tokens take longer",
