@@ -32,7 +32,7 @@ if(CMAKE_CXX_COMPILER_LAUNCHER OR CMAKE_CXX_CLANG_TIDY)
   set(ridge_precompile OFF)
 endif()
 option(RIDGE_PRECOMPILE "Precompile the headers that nearly every file includes" ${ridge_precompile})
-set(ridge_common_headers <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory> <optional>
+set(ridge_common_headers <fmt/format.h> <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory> <optional>
   <ostream> <span> <string> <string_view> <variant> <vector>)
 
 # In GCC 12 and 13, -Wrestrict and -Wmaybe-uninitialized give false warnings for std::string in
@@ -126,11 +126,15 @@ function(ridge_layer name)
     set_source_files_properties(${layer_FAST} PROPERTIES
       COMPILE_OPTIONS "$<$<CONFIG:Release,RelWithDebInfo>:-O2>" SKIP_PRECOMPILE_HEADERS ON)
   endif()
+  # The layers of one level of optimisation share the header that the first of them precompiles.
   if(RIDGE_PRECOMPILE)
-    set(headers ${ridge_common_headers})
-    if("fmt::fmt" IN_LIST layer_LINK)
-      list(APPEND headers <fmt/format.h>)
+    set(owner ridge_precompiled_by_${layer_LEAN})
+    get_property(owned GLOBAL PROPERTY ${owner})
+    if(owned)
+      target_precompile_headers(ridge_${name} REUSE_FROM ${owned})
+    else()
+      target_precompile_headers(ridge_${name} PRIVATE ${ridge_common_headers})
+      set_property(GLOBAL PROPERTY ${owner} ridge_${name})
     endif()
-    target_precompile_headers(ridge_${name} PRIVATE ${headers})
   endif()
 endfunction()

@@ -116,19 +116,24 @@ bool decodes_with_splits(const Attention& attention) {
     return bundled::decodes(extents_of(attention));
 }
 
-std::string bundled_attention_refusal(const Attention& attention) {
+std::string unmeasured_attention(const Attention& attention) {
     if (attention.direction == Direction::backward) {
         return "the bundled attention kernels have no backward pass";
     }
+    if (attention.window != 0) return "the bundled attention kernels have no sliding window";
+    if (attention.kv_write) return "the bundled attention kernels do not write the cache";
+    if (attention.paged) return "the bundled attention kernels do not read page tables";
+    return {};
+}
+
+std::string bundled_attention_refusal(const Attention& attention) {
+    if (std::string reason = unmeasured_attention(attention); !reason.empty()) return reason;
     if (attention.head_dim != 64 && attention.head_dim != 128) {
         return "the bundled attention kernels take head_dim 64 or 128";
     }
     if (attention.type != DataType::bf16 && attention.type != DataType::fp16) {
         return "the bundled attention kernels take bf16 and fp16";
     }
-    if (attention.window != 0) return "the bundled attention kernels have no sliding window";
-    if (attention.kv_write) return "the bundled attention kernels do not write the cache";
-    if (attention.paged) return "the bundled attention kernels do not read page tables";
     return {};
 }
 

@@ -23,6 +23,10 @@ namespace ridge::model {
 /// Whether `mma` runs the decode kernel: few rows against more keys (`bundled::decodes`).
 [[nodiscard]] bool decodes_with_splits(const Attention& attention);
 
+/// Why no bundled kernel of attention, `standard` included, runs the operation, whatever its size and
+/// type; empty if one may.
+[[nodiscard]] std::string unmeasured_attention(const Attention& attention);
+
 /// Why the bundled kernels do not take the operation; empty if they do.
 [[nodiscard]] std::string bundled_attention_refusal(const Attention& attention);
 

@@ -9,6 +9,7 @@
 #include "measure/cuda/libraries/cublas.h"
 #include "measure/cuda/memory/verify.h"
 #include "measure/cuda/plans/plan.h"
+#include "model/attention/bundled.h"
 
 namespace ridge::measure::cuda {
 namespace {
@@ -156,12 +157,9 @@ void plan_tiled(const AttentionProblem& p, Implementation implementation, Plan& 
 }
 
 void require_covered(const model::Attention& op, const model::Execution& execution) {
-    if (op.direction != model::Direction::forward) {
-        throw Refusal("there is no bundled backward pass of attention");
+    if (const std::string reason = model::unmeasured_attention(op); !reason.empty()) {
+        throw Refusal(reason);
     }
-    if (op.window != 0) throw Refusal("the bundled attention kernels have no sliding window");
-    if (op.kv_write) throw Refusal("the bundled attention kernels do not write the cache");
-    if (op.paged) throw Refusal("the bundled attention kernels do not read page tables");
     if (execution.tile) throw Refusal("the bundled attention kernels choose their own tiles");
 }
 
