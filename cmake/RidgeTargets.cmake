@@ -25,14 +25,14 @@ if(RIDGE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   endif()
 endif()
 
-# Headers of the standard library and fmt are parsed once per layer instead of in every file. With
+# Headers of the standard library and fmt are parsed once for several layers instead of in every file. With
 # ccache the object files are cached instead, and a precompiled header would tie them to one build folder.
 set(ridge_precompile ${PROJECT_IS_TOP_LEVEL})
 if(CMAKE_CXX_COMPILER_LAUNCHER OR CMAKE_CXX_CLANG_TIDY)
   set(ridge_precompile OFF)
 endif()
 option(RIDGE_PRECOMPILE "Precompile the headers that nearly every file includes" ${ridge_precompile})
-set(ridge_common_headers <fmt/format.h> <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory> <optional>
+set(ridge_common_headers <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory> <optional>
   <ostream> <span> <string> <string_view> <variant> <vector>)
 
 # In GCC 12 and 13, -Wrestrict and -Wmaybe-uninitialized give false warnings for std::string in
@@ -126,15 +126,17 @@ function(ridge_layer name)
     set_source_files_properties(${layer_FAST} PROPERTIES
       COMPILE_OPTIONS "$<$<CONFIG:Release,RelWithDebInfo>:-O2>" SKIP_PRECOMPILE_HEADERS ON)
   endif()
-  # The layers of one level of optimisation share the header that the first of them precompiles.
-  if(RIDGE_PRECOMPILE)
-    set(owner ridge_precompiled_by_${layer_LEAN})
-    get_property(owned GLOBAL PROPERTY ${owner})
-    if(owned)
-      target_precompile_headers(ridge_${name} REUSE_FROM ${owned})
+  # A precompiled header fits the same definitions and optimisation only: layers that link fmt share the one of the
+  # first of them, LEAN ones another.
+  if(RIDGE_PRECOMPILE AND NOT "fmt::fmt" IN_LIST layer_LINK)
+    target_precompile_headers(ridge_${name} PRIVATE ${ridge_common_headers})
+  elseif(RIDGE_PRECOMPILE)
+    get_property(owner GLOBAL PROPERTY ridge_precompiled_${layer_LEAN})
+    if(owner)
+      target_precompile_headers(ridge_${name} REUSE_FROM ${owner})
     else()
-      target_precompile_headers(ridge_${name} PRIVATE ${ridge_common_headers})
-      set_property(GLOBAL PROPERTY ${owner} ridge_${name})
+      target_precompile_headers(ridge_${name} PRIVATE <fmt/format.h> ${ridge_common_headers})
+      set_property(GLOBAL PROPERTY ridge_precompiled_${layer_LEAN} ridge_${name})
     endif()
   endif()
 endfunction()
