@@ -191,7 +191,11 @@ std::optional<AttentionParameters> attention_parameters_of(const hardware::Descr
     FlashParameters blank;
     blank.clock = consists.clock;
     parameters.flash2 = read_set(gpu, flash_places[1], blank);
-    if (parameters.flash2) blank.tail = parameters.flash2->tail;
+    // One law of drooping clocks, and one tail of causal tiles, serve every generation of kernels.
+    if (parameters.flash2) {
+        blank.tail = parameters.flash2->tail;
+        blank.droop_time = parameters.flash2->droop_time;
+    }
     parameters.flash3 = read_set(gpu, flash_places[2], blank);
     parameters.flashinfer = read_set(gpu, flash_places[3], blank);
     if (parameters.flash3) {

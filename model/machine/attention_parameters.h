@@ -41,23 +41,23 @@ struct FlashParameters {
     Time split_tile;          ///< additional epilogue in a kernel that may split keys
     Bandwidth bulk_tile;      ///< rate of one SM at Q and O of a tile by bulk copies, contiguous
                               ///< calls
-    double tail = 0.7;        ///< share of the longest causal tile that adds to the average
+    double tail = 1.0;        ///< share of the longest causal tile that adds to the average
     BytesPerCycle load;       ///< K and V into one SM
     BytesPerCycle wide_load;  ///< the same for heads above 128; zero: as `load`
-    double dram_fraction = 0.9;          ///< share of the DRAM bandwidth
-    Time dram_start;                     ///< exposed start of a cold stream
-    double droop = 0.0;                  ///< relative slow-down of a long run at the power limit
-    Time droop_time = 20.0 * units::ms;  ///< run time at which half of it is reached
-    Time cache_write;                    ///< one wave of the kernel that writes new K and V
-    Time scan;                           ///< time in which the scheduler reads the lengths of 31
-                                         ///< sequences
-    Time fold;                           ///< time to reorder the queries of grouped decoding
-    Time copy;                           ///< one kernel that reorders them
-    double copy_fraction = 1.0;          ///< share of the DRAM bandwidth in that strided copy
-    Time combine;                        ///< combine kernel
-    Time combine_split;                  ///< the same, per split
-    Time combine_block;  ///< per thread block and SM when there is nothing to combine
-    double backward_tensor_fraction = 0.7;  ///< share of the dense peak within a block of the
+    double dram_fraction = 1.0;  ///< share of the DRAM bandwidth
+    Time dram_start;             ///< exposed start of a cold stream
+    double droop = 0.0;          ///< relative slow-down of a long run at the power limit
+    Time droop_time{};           ///< run time at which half of it is reached
+    Time cache_write;            ///< one wave of the kernel that writes new K and V
+    Time scan;                   ///< time in which the scheduler reads the lengths of 31
+                                 ///< sequences
+    Time fold;                   ///< time to reorder the queries of grouped decoding
+    Time copy;                   ///< one kernel that reorders them
+    double copy_fraction = 1.0;  ///< share of the DRAM bandwidth in that strided copy
+    Time combine;                ///< combine kernel
+    Time combine_split;          ///< the same, per split
+    Time combine_block;          ///< per thread block and SM when there is nothing to combine
+    double backward_tensor_fraction = 1.0;  ///< share of the dense peak within a block of the
                                             ///< backward pass
     Evidence evidence = Evidence::foreign;
     bool borrowed = false;  ///< from another implementation: this one was never measured (eq. L10)
@@ -84,7 +84,7 @@ struct DecodeAttentionParameters {
     Time block_row;              ///< time of a thread block per row of its tile and 128 of head_dim
     BytesPerCycle block_load;    ///< rate of K and V into a thread block that has its SM alone
     BytesPerCycle sm_load;       ///< rate into one SM that two thread blocks share
-    double dram_fraction = 0.9;  ///< share of the DRAM bandwidth; also used by the tiled kernels
+    double dram_fraction = 1.0;  ///< share of the DRAM bandwidth; also used by the tiled kernels
     Time dram_start;             ///< exposed start of a cold stream; also used by the tiled kernels
     Time combine;                ///< combine kernel
     Time combine_split;          ///< the same, per split
@@ -95,9 +95,9 @@ struct DecodeAttentionParameters {
 /// Unfused attention in an eager framework, with one kernel per matmul and softmax. Forward
 /// attention with impl=standard has its own three kernels instead (eq. T16).
 struct StandardParameters {
-    double forward_dram_fraction = 0.68;
-    double backward_dram_fraction = 0.58;
-    double tensor_fraction = 0.7;
+    double forward_dram_fraction = 1.0;
+    double backward_dram_fraction = 1.0;
+    double tensor_fraction = 1.0;
     Time kernel;  ///< fixed time of each kernel
     // The softmax of impl=standard; `own`: fitted to this GPU.
     bool own = false;

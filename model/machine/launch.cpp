@@ -4,28 +4,17 @@
 #include <string_view>
 
 namespace ridge::model {
-namespace {
-
-// Values of the same order on every GPU that was measured: an empty kernel, the gap between nodes
-// of a graph, the host's interval, and what the two events around a call add.
-constexpr Time usual_kernel = 0.6 * units::us;
-constexpr Time usual_gap = 0.05 * units::us;
-constexpr Time usual_stream = 2.5 * units::us;
-constexpr Time usual_events = 2.2 * units::us;
-
-}  // namespace
-
-LaunchCosts resolve_launch(const hardware::Description& gpu) {
+LaunchCosts resolve_launch(const hardware::Description& gpu, const Laws& laws) {
     const auto given = [&](std::string_view field, Time otherwise) {
         return gpu.quantity<Time>(field).value_or(otherwise);
     };
     const auto lacks = [&](std::string_view field) { return !gpu.quantity<Time>(field); };
     if (lacks("launch.kernel") && lacks("launch.graph") && lacks("launch.stream")) return {};
     LaunchCosts costs;
-    costs.kernel = given("launch.kernel", usual_kernel);
-    costs.graph = std::max(costs.kernel, given("launch.graph", costs.kernel + usual_gap));
-    costs.stream = std::max(costs.graph, given("launch.stream", usual_stream));
-    costs.call = std::max(costs.stream, given("launch.call", costs.stream + usual_events));
+    costs.kernel = given("launch.kernel", Time{});
+    costs.graph = std::max(costs.kernel, given("launch.graph", costs.kernel + laws.graph_gap));
+    costs.stream = std::max(costs.graph, given("launch.stream", laws.stream));
+    costs.call = std::max(costs.stream, given("launch.call", costs.stream + laws.events));
     return costs;
 }
 

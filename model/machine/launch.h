@@ -1,6 +1,6 @@
 // What launching adds to the durations of kernels, defined once for every operation.
 //
-//   const LaunchCosts costs = resolve_launch(gpu);
+//   const LaunchCosts costs = resolve_launch(gpu, laws);
 //   launch_overhead(costs, LaunchMode::graph, 3, duration)   // three gaps between kernels
 //
 // Method (equation B8 of docs/model.md). The duration of a kernel, as activity records show it,
@@ -18,6 +18,7 @@
 #include "hardware/description.h"
 #include "hardware/quantity.h"
 #include "model/core/implementation.h"
+#include "model/machine/scaling.h"
 
 namespace ridge::model {
 
@@ -30,9 +31,9 @@ struct LaunchCosts {
     [[nodiscard]] Time gap() const { return graph - kernel; }
 };
 
-/// Reads the fields `launch.*`. Missing fields are estimated from those that the description has;
-/// all are zero if it has none.
-[[nodiscard]] LaunchCosts resolve_launch(const hardware::Description& gpu);
+/// Reads the fields `launch.*`. Missing fields are estimated from those that the description has and
+/// from `laws`; all are zero if it has none.
+[[nodiscard]] LaunchCosts resolve_launch(const hardware::Description& gpu, const Laws& laws);
 
 /// The time added to the durations of `kernels` kernels that take `duration` each. (eq. B8)
 [[nodiscard]] Time launch_overhead(const LaunchCosts& costs, LaunchMode mode, double kernels,

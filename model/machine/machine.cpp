@@ -220,7 +220,8 @@ Consists consists_of(const Machine& machine, const Description& gpu) {
             .watts = gpu.quantity<Power>("power.limit").value_or(Power{}),
             .tensor_peak = machine.tensor_peak(DataType::fp16).value_or(FlopRate{}),
             .vector_peak = machine.vector_peak(DataType::fp32).value_or(FlopRate{}),
-            .wide_tiles = features_of(machine.compute_capability).wide_tiles};
+            .wide_tiles = features_of(machine.compute_capability).wide_tiles,
+            .laws = machine.laws};
 }
 
 }  // namespace
@@ -255,7 +256,8 @@ Machine make_machine(const Description& gpu) {
     machine.l2_far_latency = latency_of(gpu, "latency.l2_far", machine.boost_clock);
     machine.l1_latency = latency_of(gpu, "latency.l1", machine.boost_clock);
     machine.kernel_floor = gpu.quantity<Time>("launch.kernel").value_or(Time{});
-    machine.launch = resolve_launch(gpu);
+    read_section(gpu, law_sections()[0], machine.laws);
+    machine.launch = resolve_launch(gpu, machine.laws);
     read_section(gpu, library_places[0], machine);
     read_sections(gpu, bundled_count_sections(), machine);
     machine.link_per_direction = gpu.quantity<Bandwidth>("link.per_direction");
@@ -269,7 +271,7 @@ Machine make_machine(const Description& gpu) {
     if (machine.special_rate) {
         machine.attention = attention_parameters_of(gpu, consists, machine.compute_capability);
     }
-    machine.memory = resolve_memory(gpu, machine.l2);
+    machine.memory = resolve_memory(gpu, machine);
     if (machine.memory) resolve_torch(gpu, machine);
     resolve_torch_attention(gpu, machine);
     resolve_torch_product(gpu, machine);

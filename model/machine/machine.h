@@ -114,6 +114,7 @@ struct Machine {
     std::optional<FabricParameters> host_fabric;  ///< over PCIe, for more GPUs than are linked
     std::optional<CopyParameters> copies;         ///< costs of copies without a kernel
     MatmulCalibration matmul;
+    Laws laws;                                   ///< of parameters that carry over
     BundledCounts bundled;                       ///< of the bundled products and attention
     MlaParameters mla;                           ///< of latent attention
     std::optional<MoeParameters> moe;            ///< of blocks of experts

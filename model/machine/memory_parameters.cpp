@@ -147,11 +147,11 @@ Confidence confidence_in(const Description& gpu, const Section<M>& section, std:
 }
 
 /// L2 rates taken from a GPU of another family are scaled to the read width of this GPU's L2.
-void scale_l2(const Description& gpu, MemoryParameters& memory) {
+void scale_l2(const Description& gpu, const Laws& laws, MemoryParameters& memory) {
     const auto width = gpu.quantity<BytesPerCycle>("l2.bytes_per_clock");
     const std::string read = field_path(places[0], "l2_read");
     if (!width || evidence_in(gpu, read) != Evidence::foreign) return;
-    const Bandwidth here = l2_stream_rate(*width) * memory.clock;
+    const Bandwidth here = l2_stream_rate(*width, laws) * memory.clock;
     memory.l2_write = memory.l2_write * (here / memory.l2_read);
     memory.l2_read = here;
 }
@@ -167,7 +167,7 @@ std::span<const Section<MemoryParameters>> memory_sections() {
     return places;
 }
 
-std::optional<MemoryParameters> resolve_memory(const Description& gpu, const Residency& l2) {
+std::optional<MemoryParameters> resolve_memory(const Description& gpu, const Machine& machine) {
     Facts facts(gpu);
     MemoryParameters memory;
     memory.sm_count = facts.count("sm.count");
@@ -181,14 +181,14 @@ std::optional<MemoryParameters> resolve_memory(const Description& gpu, const Res
     memory.special_lanes = facts.number("rate.sfu");
     memory.dram = facts.quantity<Bandwidth>("dram.bandwidth");
     memory.port = port_width * memory.clock;
-    memory.l2 = l2;
+    memory.l2 = machine.l2;
     memory.l1_size = gpu.quantity<Bytes>("l1.size").value_or(Bytes{});
     bool complete = facts.complete() && memory.clock > Frequency{} && memory.fp32_lanes > 0.0 &&
-                    l2.size > Bytes{};
+                    machine.l2.size > Bytes{};
     for (const Section<M>& each : places) complete = read_section(gpu, each, memory) && complete;
     if (!complete) return std::nullopt;
-    scale_l2(gpu, memory);
-    memory.launch = resolve_launch(gpu);
+    scale_l2(gpu, machine.laws, memory);
+    memory.launch = machine.launch;
     memory.streams = confidence_in(gpu, places[1], "first_dram");
     memory.eager_kernels = confidence_in(gpu, places[2], "reductions");
     return memory;

@@ -1,6 +1,6 @@
 // The parameters of one GPU for memory-bound kernels, resolved once from its description.
 //
-//   const auto memory = resolve_memory(catalogue.at("h200-sxm"));
+//   const auto memory = resolve_memory(catalogue.at("h200-sxm"), machine);
 //   memory->dram * memory->read_efficiency     // what a pure read stream reaches
 //
 // The efficiencies, loaded latencies and costs of eager kernels are the fields `model.memory.*` and
@@ -27,7 +27,7 @@ namespace ridge::model {
 struct EagerCosts {
     Time launch{};       ///< events around one call, beside the kernel
     Time reductions{};   ///< of a row, including its start and end
-    double reuse = 0.4;  ///< share of all L1 and of the L2 that rows between two passes may fill
+    double reuse = 1.0;  ///< share of all L1 and of the L2 that rows between two passes may fill
 };
 
 /// Costs of the bundled kernels' compiled code, the same on every GPU: `model.bundled.code`.
@@ -116,8 +116,9 @@ struct MemoryParameters {
 /// The sections `model.memory`, `model.bundled` and `model.eager`.
 [[nodiscard]] std::span<const Section<MemoryParameters>> memory_sections();
 
-/// Empty if the description lacks one of the required fields. `l2` is the machine's.
+/// Empty if the description lacks one of the required fields. `machine` has its L2, launch costs and
+/// laws already.
 [[nodiscard]] std::optional<MemoryParameters> resolve_memory(const hardware::Description& gpu,
-                                                             const Residency& l2);
+                                                             const Machine& machine);
 
 }  // namespace ridge::model

@@ -41,7 +41,7 @@ struct MlaPrefillParameters {
     Time tile{};                     ///< prologue and epilogue of a tile of queries
     double lone_block_factor = 1.0;  ///< time of a block whose tile has its multiprocessor alone,
                                      ///< over shared
-    double tail = 0.6;               ///< share of the longest tile that adds to the average
+    double tail = 1.0;               ///< share of the longest tile that adds to the average
     bool own = false;
 };
 

@@ -61,7 +61,7 @@ void visit_all(const Visit& visit) {
     tables(fabric_sections(), send_sections());
     std::apply(tables, copy_sections());
     tables(matmul_call_sections(), matmul_sections(), bundled_matmul_sections(),
-           mla_decode_sections(), mla_prefill_sections(), moe_sections());
+           mla_decode_sections(), mla_prefill_sections(), moe_sections(), law_sections());
 }
 
 std::vector<ModelParameter> collected() {

@@ -30,10 +30,10 @@ enum class Readers : std::uint8_t { one, all };
 struct Residency {
     Bytes size{};             ///< 0 if there is no L2 or its size is unknown
     double partitions = 1.0;  ///< partitions that keep copies of each other's lines
-    double steepness =
-        10.0;  ///< exponent with which data are lost as the capacity is exceeded, also in the L1
-    double absorbed = 0.1145;  ///< share of a clean L2 that absorbs writes
-    double dirty = 0.3;        ///< share that a flush by writing leaves to be written back
+    double steepness = 1.0;   ///< exponent with which data are lost as the capacity is exceeded,
+                              ///< also in the L1
+    double absorbed = 0.0;    ///< share of a clean L2 that absorbs writes
+    double dirty = 0.0;       ///< share that a flush by writing leaves to be written back
 
     /// Bytes of data that fit. (eq. H1)
     [[nodiscard]] Bytes capacity(Readers readers = Readers::one) const;

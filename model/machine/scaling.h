@@ -15,10 +15,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "hardware/description.h"
 #include "hardware/quantity.h"
+#include "model/machine/parameter.h"
 
 namespace ridge::model {
 
@@ -31,6 +33,25 @@ enum class Evidence : std::uint8_t { foreign, family, own };
 
 [[nodiscard]] Evidence evidence_in(const hardware::Description& gpu, const std::string& path);
 
+/// What the laws were fitted with, `model.laws`. Without it a law changes nothing: full rates, no
+/// further time.
+struct Laws {
+    double sustained = 1.0;        ///< share of the tensor peak at one watt per TFLOP/s (L2)
+    double sustained_slope = 0.0;  ///< what e times the watts per TFLOP/s add to it (L2)
+    double least_sustained = 1.0;  ///< however few watts there are (L2)
+    double store = 1.0;            ///< stores of a multiprocessor, over its part of DRAM (L3)
+    double l2 = 1.0;               ///< streams from the L2, over its read width (L9)
+    double feed = 1.0;             ///< feeding mma.sync, over what four warps load (L13)
+    Time graph_gap{};              ///< launches without figures of their own (B8)
+    Time stream{};
+    Time events{};
+};
+
+struct Machine;
+
+/// `model.laws`.
+[[nodiscard]] std::span<const Section<Laws>> law_sections();
+
 /// The quantities of which a GPU's parameters consist; zero if its description does not state one.
 struct Consists {
     double sms = 0.0;
@@ -42,6 +63,7 @@ struct Consists {
     FlopRate tensor_peak{};   ///< 16 bits, dense
     FlopRate vector_peak{};   ///< fp32
     bool wide_tiles = false;  ///< tensor cores read operands from shared memory themselves
+    Laws laws{};
 };
 
 /// Share of the tensor peak that long products sustain under the power limit. (eq. L2)
@@ -54,7 +76,7 @@ struct Consists {
 [[nodiscard]] BytesPerCycle store_rate(const Consists& gpu);
 
 /// Rate at which all multiprocessors stream from an L2 of this read width. (eq. L9)
-[[nodiscard]] BytesPerCycle l2_stream_rate(BytesPerCycle width);
+[[nodiscard]] BytesPerCycle l2_stream_rate(BytesPerCycle width, const Laws& laws);
 
 /// Share of `peak`, at most 1, at which a pipe that takes `picojoules` per FLOP stays within the
 /// power limit; 1 if a figure is unknown. (eq. L5)

@@ -50,7 +50,7 @@ struct RowKernel {
                                ///< there
     double trips = 1.0;        ///< dependent loads of a thread in one pass
     Time reductions{};         ///< per row, including start and end of the block
-    double reuse = 0.4;        ///< share of all L1 and of the L2 that rows between two passes may
+    double reuse = 1.0;        ///< share of all L1 and of the L2 that rows between two passes may
                                ///< fill
 };
 

@@ -27,6 +27,13 @@ double value(const std::string& gpu, const std::string& path) {
     return parameter->read(machine(gpu)).value();
 }
 
+constexpr Laws laws{.sustained = 0.77,
+                    .sustained_slope = 0.18,
+                    .least_sustained = 0.3,
+                    .store = 0.86,
+                    .l2 = 0.745,
+                    .feed = 0.91};
+
 /// 100 multiprocessors at 1 GHz, 1 TB/s, 200 W, 200 TFLOP/s tensor and 10 TFLOP/s vector.
 constexpr Consists toy{.sms = 100.0,
                        .clock = 1.0 * units::GHz,
@@ -34,7 +41,8 @@ constexpr Consists toy{.sms = 100.0,
                        .dram = 1.0 * units::TB / units::s,
                        .watts = Power::from_base(200.0),
                        .tensor_peak = FlopRate::from_base(200e12),
-                       .vector_peak = FlopRate::from_base(10e12)};
+                       .vector_peak = FlopRate::from_base(10e12),
+                       .laws = laws};
 
 TEST_CASE("scaling laws by hand", "[scaling]") {
     CHECK(sustained_share(toy) == Approx(0.77));  // one watt per TFLOP/s
@@ -50,7 +58,18 @@ TEST_CASE("scaling laws by hand", "[scaling]") {
     Consists unknown = toy;
     unknown.watts = Power{};
     CHECK(powered_share(unknown, toy.vector_peak, 40.0) == 1.0);
-    CHECK(l2_stream_rate(2000.0 * units::B / units::cycle) == 1490.0 * units::B / units::cycle);
+    CHECK(l2_stream_rate(2000.0 * units::B / units::cycle, laws) ==
+          1490.0 * units::B / units::cycle);
+    // 1000 multiply-adds per clock and multiprocessor: 4000 bytes at 128 per clock.
+    CHECK(feed_through_registers(toy) == Approx(0.91 * 4000.0 / 128.0));
+}
+
+TEST_CASE("without laws nothing is scaled", "[scaling]") {
+    Consists plain = toy;
+    plain.laws = {};
+    CHECK(sustained_share(plain) == 1.0);
+    CHECK(store_rate(plain) == 10.0 * units::B / units::cycle);
+    CHECK(l2_stream_rate(2000.0 * units::B / units::cycle, {}) == 2000.0 * units::B / units::cycle);
 }
 
 TEST_CASE("the scaling laws agree with the fits", "[scaling]") {
@@ -59,6 +78,7 @@ TEST_CASE("the scaling laws agree with the fits", "[scaling]") {
          {std::tuple{"a100-sxm-80gb", 400.0, 312.0}, std::tuple{"h100-sxm", 700.0, 989.4},
           std::tuple{"h200-sxm", 700.0, 989.4}, std::tuple{"b200", 1000.0, 2250.0}}) {
         Consists of = toy;
+        of.laws = machine(gpu).laws;
         of.watts = Power::from_base(watts);
         of.tensor_peak = FlopRate::from_base(peak * 1e12);
         INFO(gpu);
