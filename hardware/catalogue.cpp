@@ -17,6 +17,9 @@
 namespace ridge::hardware {
 namespace {
 
+/// The origin of the files in the program.
+constexpr const char* built_in = "built in";
+
 /// The name in lower case, without vendor names; any run of characters other than letters and
 /// digits becomes one "-".
 std::string folded(std::string_view name) {
@@ -61,7 +64,7 @@ Catalogue::Catalogue(Schema schema) : schema_(std::move(schema)) {}
 Catalogue Catalogue::embedded(const Schema& schema) {
     Catalogue catalogue(schema);
     for (const EmbeddedFile& file : embedded_files()) {
-        catalogue.add_item(SharedText::in_program(file.text), std::string(file.path), "built in");
+        catalogue.add_item(SharedText::in_program(file.text), std::string(file.path), built_in);
     }
     return catalogue;
 }
@@ -225,7 +228,7 @@ void Catalogue::take_corrections(Description& device, std::vector<Problem>& prob
         return;
     }
     for (const Item& overlay : overlays_) {
-        if (overlay.header.origin != "built in" || overlay.header.overlay != relative) continue;
+        if (overlay.header.origin != built_in || overlay.header.overlay != relative) continue;
         Loaded loaded = load_text(overlay.text, overlay.header.location.file, schema_);
         append(problems, loaded.problems);
         const std::size_t removed = std::erase_if(
@@ -246,7 +249,11 @@ std::pair<Description, std::vector<Problem>> Catalogue::inspect(std::string_view
     const Item& item = devices_.find(canonical)->second;
     auto [device, problems] = load_text(item.text, item.header.location.file, schema_);
     device.origin = item.header.origin;
-    if (!item.replaced.empty()) device.origin += ", in place of " + canonical + " " + item.replaced;
+    if (item.replaced == built_in) {
+        device.origin += ", in place of the built-in " + canonical;
+    } else if (!item.replaced.empty()) {
+        device.origin += ", in place of " + canonical + " of " + item.replaced;
+    }
     take_inheritance(device, problems);
     for (const Item& overlay : overlays_) {
         if (view == View::datasheet || canonical_name(overlay.header.overlay) != canonical)
@@ -254,7 +261,7 @@ std::pair<Description, std::vector<Problem>> Catalogue::inspect(std::string_view
         Loaded loaded = load_text(overlay.text, overlay.header.location.file, schema_);
         append(problems, loaded.problems);
         device = apply_overlay(std::move(device), std::move(loaded.description));
-        device.origin += ", with " + (overlay.header.origin == "built in"
+        device.origin += ", with " + (overlay.header.origin == built_in
                                           ? "the built-in overlay " + overlay.header.name
                                           : overlay.header.origin);
     }

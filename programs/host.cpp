@@ -66,7 +66,7 @@ const Host& find_host(std::string_view name) {
         if (host.name == name) return host;
         names += (names.empty() ? "" : ", ") + std::string(host.name);
     }
-    throw InputError("host: '" + std::string(name) + "' is not known", {}, "one of " + names);
+    throw InputError("host '" + std::string(name) + "' is not known", {}, "one of " + names);
 }
 
 Host at_launch(Host host, Time launch) {

@@ -41,7 +41,7 @@ ROOMS = {
     "measure/record": MODEL + ["measure/statistics"],
     "measure/run": RECORD,
     "measure/judge": RECORD,
-    "measure/fit": RECORD + ["measure/judge"],
+    "measure/fit": RECORD,
     CUDA + "kernels": HARDWARE + ["model/bundled"],
     CUDA + "memory": RECORD + [CUDA + "kernels"],
     CUDA + "libraries": RECORD + [CUDA + room for room in ("kernels", "memory")],

@@ -147,7 +147,7 @@ int conclude(const Context& context, const measure::SuiteResult& result,
         context.err << fmt::format("{} measured, {} failed, {} already there, {} not reached\n",
                                    measured, failed, result.skipped, result.remaining);
     }
-    if (wrong > 0) context.err << fmt::format("ridge: {} kernels gave wrong results\n", wrong);
+    if (wrong > 0) context.err << fmt::format("ridge: kernels with wrong results: {}\n", wrong);
     if (result.stopped) {
         context.err << "ridge: the device stopped working: " << *result.stopped << '\n';
         return device_failure;

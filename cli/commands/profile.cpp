@@ -234,15 +234,15 @@ ChildStatus count(const Context& context, const ProfileOptions& options, const s
         if (sets == 0 || sets == before) break;
         before = sets;
         if (run + 1 == options.runs) {
-            context.err << fmt::format("ridge: {} kernels lack counters; --runs allows more runs\n",
-                                       kernels);
+            context.err << fmt::format(
+                "ridge: kernels without all counters: {}; --runs allows more runs\n", kernels);
             break;
         }
         std::ofstream(earlier) << to_text(missing);
         recording.continued = true;
         recording.repeats = false;  // repeats would have left no counters missing
         context.err << fmt::format(
-            "ridge: running the program again for the counters that {} kernels lack\n", kernels);
+            "ridge: running the program again, kernels without all counters: {}\n", kernels);
     }
     fs::remove(earlier, error);
     return status;

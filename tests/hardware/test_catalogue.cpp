@@ -207,7 +207,7 @@ TEST_CASE("a user's file replaces the built-in one") {
     CHECK(catalogue.add_file(path) == "t4");
     CHECK(catalogue.at("Tesla T4").quantity<Bandwidth>("dram.bandwidth") ==
           321.0 * units::GB / units::s);
-    CHECK(catalogue.at("t4").origin == path + ", in place of t4 built in");
+    CHECK(catalogue.at("t4").origin == path + ", in place of the built-in t4");
 
     setenv("XDG_CONFIG_HOME", folder.string().c_str(), 1);
     const Catalogue users = Catalogue::with_user_files(device_schema());

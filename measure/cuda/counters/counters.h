@@ -5,8 +5,9 @@
 // brings the L2 into the state that the question asks for, and it writes back the 6 to 7 MB of
 // dirty lines that the start of a pass leaves. Kernel replay would instead save and restore what a
 // kernel writes, and leave up to 24 MB of dirty lines that are written back inside the range. Sums
-// are added over kernels; shares and clocks are weighted by duration. Tensor work by type takes 6
-// more passes and is collected only when the default counters show mma.sync at work.
+// are added over kernels; shares and clocks are weighted by duration. Tensor work by type takes
+// further passes (`tensor_types`) and is collected only when the default counters show mma.sync at
+// work.
 //
 //   Maybe<std::unique_ptr<CounterProfiler>> opened = CounterProfiler::open(0);
 //   Maybe<Counters> counted = profiler.collect({.launch = run, .stream = s, .kernels = 1,
