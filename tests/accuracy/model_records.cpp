@@ -3,8 +3,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
+#include <utility>
 
+#include "measure/record/csv_reader.h"
 #include "tests/catch.h"
 
 namespace ridge::test {
@@ -17,23 +18,39 @@ double ModelRow::number(const std::string& name) const {
     return std::strtod(cells.at(name).c_str(), nullptr);
 }
 
-std::vector<ModelRow> model_rows(const std::string& name) {
-    std::ifstream in(std::string(RIDGE_RECORDS) + "/torch-models/" + name + ".csv");
+std::vector<CsvRow> csv_rows(const std::string& file) {
+    std::ifstream in(std::string(RIDGE_RECORDS) + "/" + file);
     REQUIRE(in.good());
-    std::vector<std::string> names;
+    measure::CsvReader reader(in, file);
+    std::vector<CsvRow> rows;
+    while (reader.next()) {
+        if (reader.raw().starts_with("#")) continue;
+        REQUIRE(reader.problem().empty());
+        rows.push_back({.cells = {reader.cells().begin(), reader.cells().end()},
+                        .text = std::string(reader.raw())});
+    }
+    REQUIRE_FALSE(rows.empty());
+    return rows;
+}
+
+std::vector<std::vector<std::string>> published_cells(const std::string& file, std::size_t count) {
+    std::vector<std::vector<std::string>> all;
+    for (CsvRow& row : csv_rows("published/" + file)) {
+        REQUIRE(row.cells.size() == count);
+        all.push_back(std::move(row.cells));
+    }
+    all.erase(all.begin());
+    return all;
+}
+
+std::vector<ModelRow> model_rows(const std::string& name) {
+    const std::vector<CsvRow> table = csv_rows("torch-models/" + name + ".csv");
+    const std::vector<std::string>& names = table.at(0).cells;
     std::vector<ModelRow> rows;
-    for (std::string line; std::getline(in, line);) {
-        if (line.starts_with("#")) continue;
-        if (line.ends_with('\r')) line.pop_back();
-        std::vector<std::string> cells;
-        std::istringstream text(line + ",");
-        for (std::string cell; std::getline(text, cell, ',');) cells.push_back(cell);
-        if (names.empty()) {
-            names = cells;
-            continue;
-        }
+    for (std::size_t line = 1; line < table.size(); ++line) {
         ModelRow row;
-        for (std::size_t i = 0; i < names.size(); ++i) row.cells[names[i]] = cells.at(i);
+        for (std::size_t i = 0; i < names.size(); ++i)
+            row.cells[names[i]] = table[line].cells.at(i);
         rows.push_back(row);
     }
     return rows;
@@ -42,6 +59,13 @@ std::vector<ModelRow> model_rows(const std::string& name) {
 programs::Phase phase_of(const std::string& word) {
     using programs::Phase;
     return word == "train" ? Phase::train : word == "decode" ? Phase::decode : Phase::prefill;
+}
+
+programs::Request request_of(const ModelRow& row, programs::Software software) {
+    return {.phase = phase_of(row.cells.at("phase")),
+            .software = software,
+            .batch = row.count("batch"),
+            .seq = row.count("seq")};
 }
 
 double mean_percent(const std::vector<double>& errors) {

@@ -1,8 +1,9 @@
-// Rows of measure/records/torch-models, as the scripts wrote them.
+// Tables under measure/records, as the scripts wrote them.
 //
 //   for (const ModelRow& row : model_rows("h200")) row.number("time_us");
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -12,6 +13,20 @@
 
 namespace ridge::test {
 
+struct CsvRow {
+    std::vector<std::string> cells;
+    std::string text;  ///< the line
+};
+
+/// Rows of a file under measure/records, the header first. Lines that begin with '#' are comments.
+[[nodiscard]] std::vector<CsvRow> csv_rows(const std::string& file);
+
+/// Rows of a file in measure/records/published, without the header. Each row must have `count`
+/// cells.
+[[nodiscard]] std::vector<std::vector<std::string>> published_cells(const std::string& file,
+                                                                    std::size_t count);
+
+/// A row of measure/records/torch-models.
 struct ModelRow {
     std::map<std::string, std::string> cells;
 
@@ -19,10 +34,13 @@ struct ModelRow {
     [[nodiscard]] double number(const std::string& name) const;
 };
 
-/// Rows of the file NAME.csv. Lines that begin with '#' are comments.
+/// Rows of the file NAME.csv.
 [[nodiscard]] std::vector<ModelRow> model_rows(const std::string& name);
 /// The phase named "train", "decode" or "prefill".
 [[nodiscard]] programs::Phase phase_of(const std::string& word);
+/// The step that the row measured: its phase, batch and length.
+[[nodiscard]] programs::Request request_of(
+    const ModelRow& row, programs::Software software = programs::Software::transformers);
 /// Mean of the absolute values, in per cent.
 [[nodiscard]] double mean_percent(const std::vector<double>& errors);
 

@@ -3,13 +3,8 @@
 #include <toml++/toml.h>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <map>
-#include <sstream>
-#include <utility>
 
-#include "model/machine/catalogue.h"
 #include "model/predict.h"
 #include "tests/catch.h"
 
@@ -28,31 +23,6 @@ std::optional<std::string> reference_folder() {
     if (std::filesystem::is_directory(folder)) return folder;
     std::cout << "skipped: no measured rows; RIDGE_REFERENCE names their directory\n";
     return std::nullopt;
-}
-
-const model::Machine& machine_of(const std::string& gpu) {
-    static const hardware::Catalogue catalogue = model::catalogue();
-    static std::map<std::string, model::Machine> machines;
-    const auto found = machines.find(gpu);
-    if (found != machines.end()) return found->second;
-    return machines.emplace(gpu, model::make_machine(catalogue.at(gpu))).first->second;
-}
-
-std::vector<std::vector<std::string>> published_cells(const std::string& file, std::size_t count) {
-    std::ifstream in(std::string(RIDGE_RECORDS) + "/published/" + file);
-    REQUIRE(in.good());
-    std::vector<std::vector<std::string>> all;
-    bool header = true;
-    for (std::string line; std::getline(in, line);) {
-        if (line.starts_with("#") || line.empty()) continue;
-        if (std::exchange(header, false)) continue;
-        std::vector<std::string> cells;
-        std::istringstream text(line);
-        for (std::string cell; std::getline(text, cell, ',');) cells.push_back(cell);
-        REQUIRE(cells.size() == count);
-        all.push_back(std::move(cells));
-    }
-    return all;
 }
 
 measure::ErrorSummary accuracy_of(

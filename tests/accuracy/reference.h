@@ -1,7 +1,7 @@
 // Measured rows and error bounds of the accuracy tests.
 //
 //   const auto folder = reference_folder();          // RIDGE_REFERENCE; empty: skip
-//   const measure::ErrorSummary accuracy = accuracy_of(rows, machine_of);
+//   const measure::ErrorSummary accuracy = accuracy_of(rows, machine);
 //   check_bounds(accuracy, "attention.decode.h200-sxm");
 #pragma once
 
@@ -22,14 +22,6 @@ namespace ridge::test {
 
 /// The bound at this path of bounds.toml, which must exist.
 [[nodiscard]] double bound(const std::string& path);
-
-/// The machine of this name in the catalogue, resolved once.
-[[nodiscard]] const model::Machine& machine_of(const std::string& gpu);
-
-/// Rows of a file in measure/records/published, without its comments and its header. Each row must
-/// have `count` cells.
-[[nodiscard]] std::vector<std::vector<std::string>> published_cells(const std::string& file,
-                                                                    std::size_t count);
 
 [[nodiscard]] measure::ErrorSummary accuracy_of(
     const std::vector<measure::MeasuredRow>& rows,

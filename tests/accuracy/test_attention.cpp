@@ -3,6 +3,7 @@
 #include "model/machine/parameters.h"
 #include "tests/accuracy/reference.h"
 #include "tests/catch.h"
+#include "tests/model/machines.h"
 
 namespace ridge::test {
 namespace {
@@ -25,7 +26,7 @@ TEST_CASE("attention of measured GPUs", "[accuracy]") {
     if (!folder) return;
     for (const std::string phase : {"prefill", "decode"}) {
         for (const std::string gpu : {"h200-sxm", "h100-sxm", "a100-sxm-80gb", "b200"}) {
-            check_bounds(accuracy_of(judged_rows(*folder, phase, gpu), machine_of),
+            check_bounds(accuracy_of(judged_rows(*folder, phase, gpu), machine),
                          "attention." + phase + "." + gpu);
         }
     }
@@ -35,12 +36,12 @@ TEST_CASE("attention with the family's parameters", "[accuracy]") {
     const auto folder = reference_folder();
     if (!folder) return;
     // The H100 NVL has no fit of its own, so it has the family's parameters.
-    const model::Machine& relative = machine_of("h100-nvl");
+    const model::Machine& relative = machine("h100-nvl");
     REQUIRE(relative.attention.has_value());
     REQUIRE(relative.attention->flash3->evidence != model::Evidence::own);
     for (const std::string phase : {"prefill", "decode"}) {
         for (const std::string gpu : {"h200-sxm", "h100-sxm"}) {
-            model::Machine borrowed = machine_of(gpu);
+            model::Machine borrowed = machine(gpu);
             for (const model::ModelParameter& each : model::model_parameters()) {
                 if (each.section != "attention.flash3") continue;
                 if (const auto value = each.read(relative)) each.write(borrowed, *value);

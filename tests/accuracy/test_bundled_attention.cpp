@@ -9,6 +9,7 @@
 #include "model/predict.h"
 #include "tests/accuracy/reference.h"
 #include "tests/catch.h"
+#include "tests/model/machines.h"
 
 namespace ridge::test {
 namespace {
@@ -28,7 +29,7 @@ std::string kernel_of(const model::Attention& op, Implementation implementation)
 }
 
 TEST_CASE("the model counts the FLOP that bundled attention executes", "[accuracy][bundled]") {
-    const model::Machine& machine = machine_of("h200-sxm");
+    const model::Machine& machine = test::machine("h200-sxm");
     int compared = 0;
     for (const measure::Record& record : measure::read_all_records(record_folders()).records) {
         const auto* const op = std::get_if<model::Attention>(&record.question.operation);
@@ -57,7 +58,7 @@ TEST_CASE("times of bundled attention", "[accuracy][bundled]") {
     }
     REQUIRE(kernels.size() == 4);
     for (const auto& [kernel, rows] : kernels) {
-        check_errors(accuracy_of(rows, machine_of), "bundled_attention." + kernel);
+        check_errors(accuracy_of(rows, machine), "bundled_attention." + kernel);
     }
 }
 

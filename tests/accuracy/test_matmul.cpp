@@ -4,6 +4,7 @@
 
 #include "tests/accuracy/reference.h"
 #include "tests/catch.h"
+#include "tests/model/machines.h"
 
 namespace ridge::test {
 
@@ -19,7 +20,7 @@ TEST_CASE("library matrix products", "[accuracy]") {
         groups["matmul." + type + "." + row.gpu].push_back(std::move(row));
     }
     CHECK(groups.size() == 10);
-    for (const auto& [name, rows] : groups) check_bounds(accuracy_of(rows, machine_of), name);
+    for (const auto& [name, rows] : groups) check_bounds(accuracy_of(rows, machine), name);
 }
 
 }  // namespace ridge::test

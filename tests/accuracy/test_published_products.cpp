@@ -12,8 +12,10 @@
 
 #include "model/core/fields.h"
 #include "model/predict.h"
+#include "tests/accuracy/model_records.h"
 #include "tests/accuracy/reference.h"
 #include "tests/catch.h"
+#include "tests/model/machines.h"
 
 namespace ridge::model {
 namespace {
@@ -42,7 +44,7 @@ double predicted_rate(const PublishedRate& rate) {
     for (const std::int64_t size : sizes) {
         if (rate.size != 0 && rate.size != size) continue;
         const Matmul op{.m = size, .n = size, .k = size, .type = rate.type};
-        const auto p = std::get<Prediction>(predict(op, {}, test::machine_of(rate.gpu)));
+        const auto p = std::get<Prediction>(predict(op, {}, test::machine(rate.gpu)));
         best = std::max(best, 2.0 * std::pow(static_cast<double>(size), 3) / p.time.base() / 1e12);
     }
     return best;
@@ -50,11 +52,11 @@ double predicted_rate(const PublishedRate& rate) {
 
 /// Mean error of predicted times, in percent.
 double mean_error(const std::vector<PublishedRate>& rates) {
-    double sum = 0.0;
+    std::vector<double> errors;
     for (const PublishedRate& rate : rates) {
-        sum += 100.0 * std::abs(rate.tflops / predicted_rate(rate) - 1.0);
+        errors.push_back(rate.tflops / predicted_rate(rate) - 1.0);
     }
-    return sum / static_cast<double>(rates.size());
+    return test::mean_percent(errors);
 }
 
 TEST_CASE("predictions stay close to published rates of products") {

@@ -2,7 +2,6 @@
 // measure/records/published/serving.csv. Nothing was fitted to them; the engines choose their own
 // kernels, batches and schedules.
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -12,8 +11,10 @@
 #include "model/machine/catalogue.h"
 #include "programs/configs/presets.h"
 #include "programs/serving.h"
+#include "tests/accuracy/model_records.h"
 #include "tests/accuracy/reference.h"
 #include "tests/catch.h"
+#include "tests/model/machines.h"
 
 namespace ridge::programs {
 namespace {
@@ -53,7 +54,7 @@ Time wall(const Architecture& a, const Request& request, const model::Machine& m
 }
 
 double predicted(const Figure& figure) {
-    const model::Machine& machine = test::machine_of(figure.gpu);
+    const model::Machine& machine = test::machine(figure.gpu);
     const Architecture a = find_model(figure.model);
     Request request = figure.request;
     if (figure.first_token) return wall(a, request, machine).in(units::ms);
@@ -85,9 +86,7 @@ TEST_CASE("predictions stay close to published serving figures") {
     }
     REQUIRE(errors.size() == 5);
     for (const auto& [gpu, of_gpu] : errors) {
-        double sum = 0.0;
-        for (const double error : of_gpu) sum += 100.0 * std::abs(error);
-        const double mean = sum / static_cast<double>(of_gpu.size());
+        const double mean = test::mean_percent(of_gpu);
         CAPTURE(gpu, mean);
         CHECK(mean <= test::bound("published." + gpu + ".mean"));
     }

@@ -6,6 +6,7 @@
 #include "measure/fit/expert_rows.h"
 #include "tests/accuracy/reference.h"
 #include "tests/catch.h"
+#include "tests/model/machines.h"
 
 namespace ridge::test {
 namespace {
@@ -15,7 +16,7 @@ using Groups = std::map<std::string, std::vector<MeasuredRow>>;
 
 void check_groups(const Groups& groups, std::size_t expected) {
     CHECK(groups.size() == expected);
-    for (const auto& [name, rows] : groups) check_bounds(accuracy_of(rows, machine_of), name);
+    for (const auto& [name, rows] : groups) check_bounds(accuracy_of(rows, machine), name);
 }
 
 TEST_CASE("attention over an 8-bit cache", "[accuracy]") {
@@ -55,7 +56,7 @@ TEST_CASE("blocks of experts", "[accuracy]") {
     Groups shared;
     for (MeasuredRow& row : rows.shared) shared["moe_shared." + row.gpu].push_back(std::move(row));
     CHECK(shared.size() == 3);
-    for (const auto& [name, list] : shared) check_errors(accuracy_of(list, machine_of), name);
+    for (const auto& [name, list] : shared) check_errors(accuracy_of(list, machine), name);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "tests/accuracy/reference.h"
 #include "tests/catch.h"
+#include "tests/model/machines.h"
 
 namespace ridge::test {
 
@@ -20,7 +21,7 @@ TEST_CASE("eager elementwise, softmax and layernorm", "[accuracy]") {
         groups[operation + "." + type + "." + row.gpu].push_back(std::move(row));
     }
     CHECK(groups.size() == 6);
-    for (const auto& [name, rows] : groups) check_errors(accuracy_of(rows, machine_of), name);
+    for (const auto& [name, rows] : groups) check_errors(accuracy_of(rows, machine), name);
 }
 
 TEST_CASE("collectives within one node", "[accuracy]") {
@@ -32,7 +33,7 @@ TEST_CASE("collectives within one node", "[accuracy]") {
         groups["collectives." + row.gpu].push_back(std::move(row));
     }
     CHECK(groups.size() == 3);
-    for (const auto& [name, rows] : groups) check_bounds(accuracy_of(rows, machine_of), name);
+    for (const auto& [name, rows] : groups) check_bounds(accuracy_of(rows, machine), name);
 }
 
 }  // namespace ridge::test

@@ -12,6 +12,7 @@
 #include "tests/accuracy/model_records.h"
 #include "tests/accuracy/reference.h"
 #include "tests/catch.h"
+#include "tests/model/machines.h"
 
 namespace ridge::programs {
 namespace {
@@ -38,13 +39,12 @@ double worst(const std::vector<double>& errors) {
 void check_rows(const std::string& file, const std::string& drawn, const std::string& gpu,
                 const std::string& bounds, std::size_t waiting) {
     const std::string folder = std::string(RIDGE_RECORDS) + "/torch-models/" + drawn + "/";
-    const model::Machine& machine = test::machine_of(gpu);
+    const model::Machine& machine = test::machine(gpu);
     std::map<std::string, Errors> errors;
     std::vector<double> walls;
     for (const test::ModelRow& row : test::model_rows(file)) {
         const std::string phase = row.cells.at("phase");
-        const Request request{
-            .phase = test::phase_of(phase), .batch = row.count("batch"), .seq = row.count("seq")};
+        const Request request = test::request_of(row);
         const Architecture a = find_model(folder + row.cells.at("model") + ".json");
         const ModelStep step = make_step(a, request);
         CAPTURE(row.cells.at("model"), phase, request.batch, request.seq);

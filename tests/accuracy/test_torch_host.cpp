@@ -10,22 +10,17 @@
 #include "tests/accuracy/model_records.h"
 #include "tests/accuracy/reference.h"
 #include "tests/catch.h"
+#include "tests/model/machines.h"
 
 namespace ridge::programs {
 namespace {
 
 using test::ModelRow;
-
-Request request_of(const ModelRow& row, Software software) {
-    return {.phase = test::phase_of(row.cells.at("phase")),
-            .software = software,
-            .batch = row.count("batch"),
-            .seq = row.count("seq")};
-}
+using test::request_of;
 
 /// Error of the dispatch time, on a host as fast as it was beside the step.
 double host_error(const ModelRow& row, const ModelStep& step, const std::string& gpu) {
-    const model::Machine& machine = test::machine_of(gpu + "-sxm");
+    const model::Machine& machine = test::machine(gpu + "-sxm");
     const Host host = at_launch(host_beside(machine.name), row.number("probe_us") * units::us);
     return predict(step, machine, host).host.in(units::us) / row.number("dispatch_us") - 1.0;
 }
@@ -59,7 +54,7 @@ TEST_CASE("small models of the families") {
 
 TEST_CASE("presets with few layers, some with experts") {
     const std::string folder = std::string(RIDGE_RECORDS) + "/torch-models/shallow/";
-    const model::Machine& machine = test::machine_of("h200-sxm");
+    const model::Machine& machine = test::machine("h200-sxm");
     std::vector<double> times;
     for (const ModelRow& row : test::model_rows("h200-shallow")) {
         const Architecture a = find_model(folder + row.cells.at("model") + ".json");
@@ -92,7 +87,7 @@ TEST_CASE("compiled steps") {
             if (row.number("wall_us") > 1.4 * row.number("time_us")) {
                 errors.push_back(host_error(row, step, gpu));
             }
-            const model::Machine& machine = test::machine_of(std::string(gpu) + "-sxm");
+            const model::Machine& machine = test::machine(std::string(gpu) + "-sxm");
             const StepTime time = predict(step, machine, host_beside(machine.name));
             times.push_back(time.gpu.total.time.in(units::us) / row.number("time_us") - 1.0);
             kernels.push_back(static_cast<double>(step.program.kernels()) / row.number("kernels") -

@@ -14,6 +14,7 @@
 
 #include "model/footprint/attention_memory.h"
 #include "model/footprint/attention_refusal.h"
+#include "tests/accuracy/model_records.h"
 #include "tests/catch.h"
 
 namespace ridge::model {
@@ -39,34 +40,15 @@ struct Row {
     }
 };
 
-/// Splits a line into cells. The last column may hold commas.
-std::vector<std::string> split(const std::string& line, std::size_t columns) {
-    std::vector<std::string> cells;
-    std::size_t start = 0;
-    while (cells.size() + 1 < columns) {
-        const std::size_t comma = line.find(',', start);
-        cells.push_back(line.substr(start, comma - start));
-        if (comma == std::string::npos) return cells;
-        start = comma + 1;
-    }
-    std::string last = line.substr(start);
-    if (last.size() > 1 && last.front() == '"') last = last.substr(1, last.size() - 2);
-    cells.push_back(last);
-    return cells;
-}
-
 std::vector<Row> rows_of(const std::string& file) {
-    std::ifstream in(std::string(RIDGE_RECORDS) + "/torch-memory/" + file);
-    REQUIRE(in.good());
-    std::string line;
-    std::getline(in, line);
-    const std::vector<std::string> header = split(line, 25);
+    const std::vector<test::CsvRow> table = test::csv_rows("torch-memory/" + file);
+    const std::vector<std::string>& header = table.at(0).cells;
     std::vector<Row> rows;
-    while (std::getline(in, line)) {
-        const std::vector<std::string> cells = split(line, header.size());
+    for (std::size_t line = 1; line < table.size(); ++line) {
         Row row;
-        row.text = line;
-        for (std::size_t i = 0; i < header.size(); ++i) row.cells[header[i]] = cells.at(i);
+        row.text = table[line].text;
+        for (std::size_t i = 0; i < header.size(); ++i)
+            row.cells[header[i]] = table[line].cells.at(i);
         rows.push_back(row);
     }
     return rows;

@@ -11,6 +11,7 @@
 #include "tests/accuracy/model_records.h"
 #include "tests/accuracy/reference.h"
 #include "tests/catch.h"
+#include "tests/model/machines.h"
 
 namespace ridge::programs {
 namespace {
@@ -18,7 +19,6 @@ namespace {
 using test::mean_percent;
 using test::model_rows;
 using test::ModelRow;
-using test::phase_of;
 
 struct StepErrors {
     std::vector<double> kernels, time, peak;
@@ -27,7 +27,7 @@ struct StepErrors {
 };
 
 std::map<std::string, StepErrors> errors_on(const std::string& gpu) {
-    const model::Machine& machine = test::machine_of(gpu + "-sxm");
+    const model::Machine& machine = test::machine(gpu + "-sxm");
     std::map<std::string, StepErrors> errors;
     for (const ModelRow& row : model_rows(gpu)) {
         Architecture a = find_model(row.cells.at("model"));
@@ -37,9 +37,7 @@ std::map<std::string, StepErrors> errors_on(const std::string& gpu) {
         if (!row.cells.at("window").empty()) {
             for (LayerSpec& kind : a.kinds) kind.attention.window = row.count("window");
         }
-        const Request request{.phase = phase_of(row.cells.at("phase")),
-                              .batch = row.count("batch"),
-                              .seq = row.count("seq")};
+        const Request request = test::request_of(row);
         const ModelStep step = make_step(a, request);
         const double peak = static_cast<double>(memory_of(step).extra());
         CAPTURE(gpu, a.name, row.cells.at("phase"), request.batch, request.seq);

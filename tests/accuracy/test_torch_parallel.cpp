@@ -9,6 +9,7 @@
 #include "tests/accuracy/model_records.h"
 #include "tests/accuracy/reference.h"
 #include "tests/catch.h"
+#include "tests/model/machines.h"
 
 namespace ridge::programs {
 namespace {
@@ -17,11 +18,9 @@ using test::ModelRow;
 
 constexpr std::int64_t cublas_workspace = std::int64_t{32} << 20;  // per thread, on Hopper
 
-Request request_of(const ModelRow& row) {
+Request parallel_request(const ModelRow& row) {
     const std::string& how = row.cells.at("how");
-    Request request{.phase = test::phase_of(row.cells.at("phase")),
-                    .batch = row.count("batch"),
-                    .seq = row.count("seq")};
+    Request request = test::request_of(row);
     if (how == "tp") request.tensor_parallel = 2;
     if (how == "ddp" || how.starts_with("zero")) request.data_parallel = 2;
     if (how.starts_with("zero")) request.zero = static_cast<std::int32_t>(how.back() - '0');
@@ -36,7 +35,7 @@ double kept_share(const ModelRow& row, const ModelStep& step) {
 
 TEST_CASE("memory of measured steps on two GPUs") {
     for (const ModelRow& row : test::model_rows("h200-x2")) {
-        const Request request = request_of(row);
+        const Request request = parallel_request(row);
         if (request.tensor_parallel > 1) continue;  // embedding and head are not split there
         const ModelStep step = make_step(find_model(row.cells.at("model")), request);
         const StepMemory memory = memory_of(step);
@@ -49,9 +48,9 @@ TEST_CASE("memory of measured steps on two GPUs") {
 }
 
 TEST_CASE("measured tensor-parallel steps") {
-    const model::Machine& machine = test::machine_of("h200-sxm");
+    const model::Machine& machine = test::machine("h200-sxm");
     for (const ModelRow& row : test::model_rows("h200-x2")) {
-        const Request request = request_of(row);
+        const Request request = parallel_request(row);
         if (request.tensor_parallel < 2) continue;
         const ModelStep step = make_step(find_model(row.cells.at("model")), request);
         const StepTime time = predict(step, machine, host_beside(machine.name));

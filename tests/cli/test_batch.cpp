@@ -1,26 +1,16 @@
 // `predict --from`: columns, defaults, broken rows, quoting, order and exit codes.
-#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <string>
 
 #include "measure/record/csv_reader.h"
 #include "tests/catch.h"
 #include "tests/cli/run.h"
+#include "tests/support/faulty_streams.h"
+#include "tests/support/text.h"
 
+using ridge::test::lines_of;
 using ridge::test::run_line;
 using ridge::test::Transcript;
-
-namespace {
-
-std::vector<std::string> lines_of(const std::string& text) {
-    std::vector<std::string> lines;
-    std::istringstream stream(text);
-    for (std::string line; std::getline(stream, line);) lines.push_back(line);
-    return lines;
-}
-
-}  // namespace
 
 TEST_CASE("the output repeats the input columns and adds the result") {
     const Transcript transcript =
@@ -172,65 +162,10 @@ TEST_CASE("errors in headers and inputs are named") {
     CHECK_THAT(both.err, contains_text("cannot be given together"));
 }
 
-namespace {
-
-/// Gives its rows, then an error.
-class FailingInput : public std::streambuf {
-  public:
-    explicit FailingInput(std::string text) : text_(std::move(text)) {
-        setg(text_.data(), text_.data(), text_.data() + text_.size());
-    }
-
-  protected:
-    int_type underflow() override { throw std::runtime_error("input/output error"); }
-
-  private:
-    std::string text_;
-};
-
-/// Takes some bytes and then no more, like a full disk.
-class FullDisk : public std::streambuf {
-  public:
-    explicit FullDisk(std::size_t space) : space_(space) {}
-
-  protected:
-    int_type overflow(int_type c) override {
-        if (space_ == 0) return traits_type::eof();
-        --space_;
-        return traits_type::not_eof(c);
-    }
-    std::streamsize xsputn(const char*, std::streamsize count) override {
-        const auto taken = std::min(static_cast<std::streamsize>(space_), count);
-        space_ -= static_cast<std::size_t>(taken);
-        return taken;
-    }
-
-  private:
-    std::size_t space_;
-};
-
-/// Endless rows; counts the bytes that were read.
-class EndlessRows : public std::streambuf {
-  public:
-    std::size_t given = 0;
-
-  protected:
-    int_type underflow() override {
-        given += row_.size();
-        setg(row_.data(), row_.data(), row_.data() + row_.size());
-        return traits_type::to_int_type(row_.front());
-    }
-
-  private:
-    std::string row_ = "4096\n";
-};
-
-}  // namespace
-
 TEST_CASE("rows before a read error are written, and an incomplete row is not read") {
     std::string text = "elements\n";
     while (text.size() <= 600000) text += "1000\n";
-    FailingInput failing(text + "1");
+    ridge::test::FailingInput failing(text + "1");
     std::istream in(&failing);
     std::ostringstream out;
     std::ostringstream err;
@@ -244,9 +179,9 @@ TEST_CASE("rows before a read error are written, and an incomplete row is not re
 }
 
 TEST_CASE("a full disk stops the reading") {
-    EndlessRows rows;
+    ridge::test::EndlessRows rows("4096", "4096");
     std::istream in(&rows);
-    FullDisk disk(100000);
+    ridge::test::FullDisk disk(100000);
     std::ostream out(&disk);
     std::ostringstream err;
     const ridge::cli::Context context{.in = in, .out = out, .err = err};

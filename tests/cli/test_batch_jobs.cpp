@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <mutex>
 #include <stdexcept>
@@ -14,6 +12,8 @@
 #include "cli/commands/ordered_blocks.h"
 #include "tests/catch.h"
 #include "tests/cli/run.h"
+#include "tests/support/faulty_streams.h"
+#include "tests/support/temporary_folder.h"
 
 using ridge::cli::AnsweredBlock;
 using ridge::cli::OrderedBlocks;
@@ -58,58 +58,6 @@ std::string with_jobs(const std::string& line, int jobs) {
     return line + " --jobs " + std::to_string(jobs);
 }
 
-/// Gives its text, then an error.
-class BreakingInput : public std::streambuf {
-  public:
-    explicit BreakingInput(std::string text) : text_(std::move(text)) {
-        setg(text_.data(), text_.data(), text_.data() + text_.size());
-    }
-
-  protected:
-    int_type underflow() override { throw std::runtime_error("input/output error"); }
-
-  private:
-    std::string text_;
-};
-
-/// Keeps `space` bytes and takes no more.
-class SmallDisk : public std::streambuf {
-  public:
-    explicit SmallDisk(std::size_t space) : space_(space) {}
-    std::string kept;
-
-  protected:
-    int_type overflow(int_type c) override {
-        const char byte = traits_type::to_char_type(c);
-        return xsputn(&byte, 1) == 1 ? traits_type::not_eof(c) : traits_type::eof();
-    }
-    std::streamsize xsputn(const char* bytes, std::streamsize count) override {
-        const auto taken = std::min(space_ - kept.size(), static_cast<std::size_t>(count));
-        kept.append(bytes, taken);
-        return static_cast<std::streamsize>(taken);
-    }
-
-  private:
-    std::size_t space_;
-};
-
-/// The same row without end; counts the bytes that were read.
-class RowsWithoutEnd : public std::streambuf {
-  public:
-    std::size_t given = 0;
-
-  protected:
-    int_type underflow() override {
-        if (given > 0) text_ = "4096\n";
-        given += text_.size();
-        setg(text_.data(), text_.data(), text_.data() + text_.size());
-        return traits_type::to_int_type(text_.front());
-    }
-
-  private:
-    std::string text_ = "elements\n";
-};
-
 int run_streams(const std::string& line, std::istream& in, std::ostream& out, std::string& err) {
     std::ostringstream errors;
     const ridge::cli::Context context{.in = in, .out = out, .err = errors};
@@ -122,8 +70,7 @@ int run_streams(const std::string& line, std::istream& in, std::ostream& out, st
 
 TEST_CASE("any number of jobs writes the same bytes") {
     const std::string rows = mixed_rows(several_blocks);
-    const auto file = std::filesystem::temp_directory_path() / "ridge_test_batch_jobs.csv";
-    std::ofstream(file, std::ios::binary) << rows;
+    const ridge::test::TemporaryFile file(rows, ".csv");
     for (const char* format : {"csv", "json", "md"}) {
         const std::string options = std::string(" --gpu h200-sxm --format ") + format;
         const Transcript one = run_line("predict --from - --jobs 1" + options, rows);
@@ -135,13 +82,12 @@ TEST_CASE("any number of jobs writes the same bytes") {
             CHECK((piped.out == one.out));
             CHECK(piped.err == one.err);
             const Transcript read =
-                run_line(with_jobs("predict --from " + file.string() + options, jobs));
+                run_line(with_jobs("predict --from " + file.path() + options, jobs));
             CHECK((read.out == one.out));
             CHECK(read.code == one.code);
         }
         CHECK((run_line("predict --from -" + options, rows).out == one.out));
     }
-    std::filesystem::remove(file);
 }
 
 TEST_CASE("no rows and few rows are written as by one job") {
@@ -160,7 +106,7 @@ TEST_CASE("no rows and few rows are written as by one job") {
 TEST_CASE("before a read error, several jobs write what one job writes") {
     std::string written;
     for (const int jobs : {1, 2, 3, 7}) {
-        BreakingInput broken(mixed_rows(30000) + "matmul,,1");
+        ridge::test::FailingInput broken(mixed_rows(30000) + "matmul,,1");
         std::istream in(&broken);
         std::ostringstream out;
         std::string err;
@@ -175,9 +121,9 @@ TEST_CASE("before a read error, several jobs write what one job writes") {
 TEST_CASE("a full disk stops the reading with any number of jobs") {
     std::string written;
     for (const int jobs : {1, 2, 7}) {
-        RowsWithoutEnd rows;
+        ridge::test::EndlessRows rows("elements", "4096");
         std::istream in(&rows);
-        SmallDisk disk(300000);
+        ridge::test::FullDisk disk(300000);
         std::ostream out(&disk);
         std::string err;
         CHECK(run_streams(with_jobs("predict copy --gpu h200-sxm --from -", jobs), in, out, err) ==

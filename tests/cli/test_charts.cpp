@@ -18,25 +18,17 @@
 #include "plot/sweep.h"
 #include "tests/catch.h"
 #include "tests/cli/run.h"
+#include "tests/model/machines.h"
 
 using namespace ridge;
 using cli::Levels;
 using cli::RooflineCharts;
+using test::catalogue;
+using test::h200;
 using test::run_line;
 using test::Transcript;
 
 namespace {
-
-const hardware::Catalogue& catalogue() {
-    static const hardware::Catalogue embedded = model::catalogue();
-    return embedded;
-}
-
-const model::Machine& h200() {
-    static const model::Machine machine =
-        model::make_machine(catalogue().at("h200-sxm", hardware::View::calibrated));
-    return machine;
-}
 
 measure::Record record_of(const std::string& text, double microseconds) {
     const model::OperationText parsed = model::parse_operation(text);

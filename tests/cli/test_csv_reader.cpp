@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <random>
 #include <sstream>
-#include <stdexcept>
 #include <string>
 
 #include "cli/console/table.h"
@@ -11,6 +10,8 @@
 #include "hardware/input_file.h"
 #include "measure/record/csv_reader.h"
 #include "tests/catch.h"
+#include "tests/support/faulty_streams.h"
+#include "tests/support/text.h"
 
 using ridge::measure::CsvReader;
 
@@ -66,20 +67,6 @@ std::vector<Row> rows_of(const std::string& text) {
     }
     return rows;
 }
-
-/// Fails like a disk: gives some bytes, then an error instead of the end of the file.
-class FailingBuffer : public std::streambuf {
-  public:
-    explicit FailingBuffer(std::string text) : text_(std::move(text)) {
-        setg(text_.data(), text_.data(), text_.data() + text_.size());
-    }
-
-  protected:
-    int_type underflow() override { throw std::runtime_error("input/output error"); }
-
-  private:
-    std::string text_;
-};
 
 }  // namespace
 
@@ -161,7 +148,7 @@ TEST_CASE("a quoted cell may cross the chunks in which a file is read") {
 }
 
 TEST_CASE("a read error is not taken for the end of the file") {
-    FailingBuffer buffer("op,elements\ncopy,1000\ncopy,1");
+    ridge::test::FailingInput buffer("op,elements\ncopy,1000\ncopy,1");
     std::istream stream(&buffer);
     CHECK_THROWS_WITH(CsvReader(stream, "disk.csv"),
                       contains_text("disk.csv:1: cannot read further"));
@@ -169,7 +156,7 @@ TEST_CASE("a read error is not taken for the end of the file") {
     const std::string row = "copy,1000\n";
     std::string rows;
     while (rows.size() <= 600000) rows += row;
-    FailingBuffer longer(rows + "copy,1");
+    ridge::test::FailingInput longer(rows + "copy,1");
     std::istream later(&longer);
     CsvReader reader(later, "disk.csv");
     std::size_t count = 0;
@@ -202,9 +189,7 @@ TEST_CASE("any bytes: every line belongs to a row, and each row begins at the li
             text += alphabet[random() % alphabet.size()];
         }
         CAPTURE(text);
-        std::vector<std::string> lines;
-        std::istringstream split(text);
-        for (std::string line; std::getline(split, line);) lines.push_back(line);
+        const std::vector<std::string> lines = ridge::test::lines_of(text);
         std::int64_t last = 0;
         for (const Row& row : rows_of(text)) {
             // Lines between two rows are empty, so nothing is skipped.

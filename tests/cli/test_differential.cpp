@@ -9,7 +9,6 @@
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +22,7 @@
 #include "tests/catch.h"
 #include "tests/cli/run.h"
 #include "tests/model/random_operation.h"
+#include "tests/support/text.h"
 
 namespace ridge::cli {
 namespace {
@@ -152,21 +152,13 @@ bool same_numbers(const json& object, const model::Outcome& outcome) {
            object.value("impl", std::string()) == name_of(p.implementation);
 }
 
-/// The lines of the text, without line breaks.
-std::vector<std::string> lines_of(const std::string& text) {
-    std::vector<std::string> lines;
-    std::istringstream stream(text);
-    for (std::string line; std::getline(stream, line);) lines.push_back(line);
-    return lines;
-}
-
 TEST_CASE("a table of rows gives the library's numbers as CSV", "[differential]") {
     const std::vector<Question> questions = random_questions(51, test::case_count(100000));
     const test::Transcript run =
         test::run_line("predict --from - --format csv", table_of(questions));
     std::string expected = header();
     for (const std::string& name : result_columns()) expected += "," + name;
-    const std::vector<std::string> lines = lines_of(run.out);
+    const std::vector<std::string> lines = test::lines_of(run.out);
     REQUIRE(lines.size() == questions.size() + 1);
     CHECK(lines.front() == expected);
     std::size_t modelled = 0;
@@ -253,7 +245,7 @@ TEST_CASE("a sweep gives the library's numbers at every point", "[differential]"
                                                              std::to_string(values[2]);
         words.insert(words.end(), {"--format", "csv"});
         const test::Transcript run = test::run(words);
-        const std::vector<std::string> lines = lines_of(run.out);
+        const std::vector<std::string> lines = test::lines_of(run.out);
         INFO(row_of(question) << " by " << name << run.err);
         REQUIRE(lines.size() == values.size() + 1);
         for (std::size_t point = 0; point < values.size(); ++point) {

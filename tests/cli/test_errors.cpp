@@ -2,9 +2,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <ostream>
 #include <sstream>
 #include <string>
@@ -12,9 +10,14 @@
 #include "cli/console/screen.h"
 #include "tests/catch.h"
 #include "tests/cli/run.h"
+#include "tests/support/environment.h"
+#include "tests/support/temporary_folder.h"
 
 using ridge::test::run_line;
+using ridge::test::TemporaryFile;
+using ridge::test::TemporaryFolder;
 using ridge::test::Transcript;
+using ridge::test::Variable;
 
 namespace {
 
@@ -192,13 +195,11 @@ TEST_CASE("a sweep without any prediction is an error, not an empty chart") {
 
 TEST_CASE(
     "an overlay without effect is refused, and a broken file in the user's folder is left out") {
-    const auto folder = std::filesystem::temp_directory_path() / "ridge_test_overlays";
-    std::filesystem::create_directories(folder / "ridge/gpus");
+    const TemporaryFolder folder;
     const auto write = [&folder](const std::string& name, const std::string& target) {
-        std::ofstream(folder / name)
-            << "schema = 1\nkind = \"overlay\"\nname = \"mine\"\noverlay = \"" << target
-            << "\"\n[sources.own]\nkind = \"estimate\"\ntitle = \"own\"\n";
-        return (folder / name).string();
+        return folder.write(name, "schema = 1\nkind = \"overlay\"\nname = \"mine\"\noverlay = \"" +
+                                      target +
+                                      "\"\n[sources.own]\nkind = \"estimate\"\ntitle = \"own\"\n");
     };
     const std::string call = "predict copy --elements 4096 --gpu h100-sxm --gpu-file ";
     const Transcript lost = run_line(call + write("lost.toml", "h101-sxm"));
@@ -209,24 +210,21 @@ TEST_CASE(
     CHECK(unused.code == 2);
     CHECK_THAT(unused.err, contains_text("no effect"));
 
-    std::ofstream(folder / "ridge/gpus/broken.toml") << "name = [\n";
-    setenv("XDG_CONFIG_HOME", folder.c_str(), 1);
+    folder.write("ridge/gpus/broken.toml", "name = [\n");
+    const Variable configuration("XDG_CONFIG_HOME", folder.path());
     const Transcript warned = run_line("predict copy --elements 4096 --gpu h100-sxm");
-    unsetenv("XDG_CONFIG_HOME");
     CHECK(warned.code == 0);
     CHECK_THAT(warned.err, contains_text("left out: ") && contains_text("broken.toml"));
-    std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("folders, devices and pipes are refused instead of waited for") {
-    const auto folder = std::filesystem::temp_directory_path() / "ridge_test_no_files";
-    std::filesystem::remove_all(folder);
-    std::filesystem::create_directories(folder / "ridge" / "gpus");
-    const std::string pipe = (folder / "pipe").string();
+    const TemporaryFolder folder;
+    std::filesystem::create_directories(folder.file("ridge/gpus"));
+    const std::string pipe = folder.file("pipe");
     REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
     for (const char* command : {"validate ", "plot scatter ", "roofline --gpu h100-sxm --records ",
                                 "predict copy --elements 4 --gpu-file ", "gpus check "}) {
-        for (const std::string& path : {std::string("/dev/zero"), folder.string()}) {
+        for (const std::string& path : {std::string("/dev/zero"), folder.path()}) {
             CAPTURE(command, path);
             CHECK(run_line(command + path).code == 2);
         }
@@ -237,25 +235,19 @@ TEST_CASE("folders, devices and pipes are refused instead of waited for") {
     CHECK_THAT(run_line("predict copy --gpu h100-sxm --from /dev/zero").err,
                contains_text("is a device"));
     // A pipe among the user's own descriptions does not block commands.
-    REQUIRE(::mkfifo((folder / "ridge" / "gpus" / "own.toml").c_str(), 0600) == 0);
-    const char* const before = std::getenv("XDG_CONFIG_HOME");
-    const std::string kept = before == nullptr ? "" : before;
-    ::setenv("XDG_CONFIG_HOME", folder.c_str(), 1);
+    REQUIRE(::mkfifo(folder.file("ridge/gpus/own.toml").c_str(), 0600) == 0);
+    const Variable configuration("XDG_CONFIG_HOME", folder.path());
     const Transcript other = run_line("predict copy --elements 4 --gpu h100-sxm");
-    before == nullptr ? ::unsetenv("XDG_CONFIG_HOME")
-                      : ::setenv("XDG_CONFIG_HOME", kept.c_str(), 1);
     CHECK(other.code == 0);
-    std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("a broken GPU is an error of its file, however many rows name it") {
-    const auto path = std::filesystem::temp_directory_path() / "ridge_test_broken_gpu.toml";
-    std::ofstream(path) << "schema = 1\nname = \"mine\"\ntitle = \"M\"\nvendor = \"A\"\n";
-    const Transcript one = run_line("predict copy --elements 4096 --gpu-file " + path.string());
+    const TemporaryFile file("schema = 1\nname = \"mine\"\ntitle = \"M\"\nvendor = \"A\"\n",
+                             ".toml");
+    const Transcript one = run_line("predict copy --elements 4096 --gpu-file " + file.path());
     CHECK(one.code == 2);
     const Transcript rows =
-        run_line("predict copy --from - --gpu-file " + path.string(), "elements\n1\n2\n3\n");
+        run_line("predict copy --from - --gpu-file " + file.path(), "elements\n1\n2\n3\n");
     CHECK(rows.code == 2);
     CHECK_THAT(rows.err, contains_text("3 of 3 rows"));
-    std::filesystem::remove(path);
 }

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <set>
 #include <string>
 #include <utility>
@@ -17,6 +15,7 @@
 #include "tests/catch.h"
 #include "tests/cli/run.h"
 #include "tests/support/fake_device.h"
+#include "tests/support/temporary_folder.h"
 
 using nlohmann::json;
 using namespace ridge;
@@ -168,14 +167,11 @@ TEST_CASE("ceilings of a calibration as values") {
 }
 
 TEST_CASE("problems in a description as values") {
-    const std::filesystem::path file =
-        std::filesystem::temp_directory_path() / "ridge_test_formats.toml";
-    std::ofstream(file) << "name = \"x\"\nnonsense = 1\n";
-    const Transcript run = run_line("gpus check --format json " + file.string());
+    const ridge::test::TemporaryFile file("name = \"x\"\nnonsense = 1\n", ".toml");
+    const Transcript run = run_line("gpus check --format json " + file.path());
     CHECK(run.code == 2);
     const json rows = json::parse(run.out);
     REQUIRE_FALSE(rows.empty());
-    CHECK(rows[0]["file"] == file.string());
+    CHECK(rows[0]["file"] == file.path());
     CHECK(rows[0]["line"].is_number());
-    std::filesystem::remove(file);
 }

@@ -1,8 +1,6 @@
 // Input that the program accepts or corrects, and what it says: spellings, prefixes, aliases,
 // defaults.
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -11,8 +9,9 @@
 #include "cli/input/settings.h"
 #include "hardware/error.h"
 #include "tests/catch.h"
-#include "tests/cli/environment.h"
 #include "tests/cli/run.h"
+#include "tests/support/environment.h"
+#include "tests/support/temporary_folder.h"
 
 using ridge::test::run_line;
 using ridge::test::Transcript;
@@ -23,18 +22,12 @@ namespace {
 /// A configuration folder with one file, in effect while the object lives.
 class Configuration {
   public:
-    explicit Configuration(const std::string& text)
-        : folder_(std::filesystem::temp_directory_path() / "ridge_test_configuration"),
-          variable_("XDG_CONFIG_HOME", folder_.string()) {
-        std::filesystem::create_directories(folder_ / "ridge");
-        std::ofstream(folder_ / "ridge/config.toml") << text;
+    explicit Configuration(const std::string& text) : variable_("XDG_CONFIG_HOME", folder_.path()) {
+        folder_.write("ridge/config.toml", text);
     }
-    ~Configuration() { std::filesystem::remove_all(folder_); }
-    Configuration(const Configuration&) = delete;
-    Configuration& operator=(const Configuration&) = delete;
 
   private:
-    std::filesystem::path folder_;
+    ridge::test::TemporaryFolder folder_;
     Variable variable_;
 };
 

@@ -1,7 +1,6 @@
 // docs/glossary.md defines every term that the program prints: resources, bounds, states, and the
 // labels of its blocks of text.
 #include <filesystem>
-#include <fstream>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -13,6 +12,7 @@
 #include "model/machine/occupancy.h"
 #include "tests/catch.h"
 #include "tests/cli/run.h"
+#include "tests/support/whole_file.h"
 
 using namespace ridge::model;
 using ridge::test::run_line;
@@ -20,10 +20,7 @@ using ridge::test::run_line;
 namespace {
 
 std::string glossary() {
-    std::ifstream file(RIDGE_GLOSSARY);
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
+    return ridge::test::text_of(RIDGE_GLOSSARY);
 }
 
 /// Labels of the lines such as "  lower bound   139 us": the words before the column of values.

@@ -4,23 +4,19 @@
 // Commands run in the root of the repository.
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <string>
 
 #include "tests/catch.h"
 #include "tests/cli/run.h"
+#include "tests/support/whole_file.h"
+
+using ridge::test::text_of;
+using ridge::test::write_text;
 
 namespace {
 
 constexpr std::string_view prompt = "$ ridge ";
-
-std::string read_file(const std::filesystem::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
-}
 
 /// The transcript, with what the program prints now below each prompt.
 std::string replayed(const std::string& transcript) {
@@ -75,10 +71,10 @@ TEST_CASE("the program prints the golden transcripts") {
     std::size_t count = 0;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
         CAPTURE(entry.path().filename().string());
-        const std::string expected = read_file(entry.path());
+        const std::string expected = text_of(entry.path());
         const std::string actual = replayed(expected);
         if (std::getenv("RIDGE_UPDATE_GOLDEN") != nullptr) {
-            std::ofstream(entry.path(), std::ios::binary) << actual;
+            write_text(entry.path(), actual);
         } else {
             CHECK(actual == expected);
         }
@@ -90,7 +86,7 @@ TEST_CASE("the program prints the golden transcripts") {
 TEST_CASE("README and docs show what the program prints") {
     const std::filesystem::path path = GENERATE(as<std::string>(), RIDGE_README, RIDGE_MODEL_PAGE);
     CAPTURE(path.string());
-    std::string readme = read_file(path);
+    std::string readme = text_of(path);
     std::size_t commands = 0;
     for (const std::string& block : console_blocks(readme)) {
         if (block.rfind(prompt, 0) != 0) continue;
@@ -103,7 +99,7 @@ TEST_CASE("README and docs show what the program prints") {
         }
     }
     if (std::getenv("RIDGE_UPDATE_GOLDEN") != nullptr) {
-        std::ofstream(path, std::ios::binary) << readme;
+        write_text(path, readme);
     }
     CHECK(commands >= 1);
 }

@@ -1,42 +1,22 @@
 // Tables of times that somebody else measured, given in place of records to `validate` and the
 // charts.
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "tests/catch.h"
 #include "tests/cli/run.h"
+#include "tests/support/temporary_folder.h"
 
 using ridge::test::run_line;
+using ridge::test::TemporaryFile;
 using ridge::test::Transcript;
 
-namespace {
-
-/// A table in the temporary folder, removed when the object is destroyed.
-class Table {
-  public:
-    explicit Table(const std::string& name, const std::string& text)
-        : path_(std::filesystem::temp_directory_path() / ("ridge-" + name + ".csv")) {
-        std::ofstream(path_) << text;
-    }
-    ~Table() { std::filesystem::remove(path_); }
-    Table(const Table&) = delete;
-    Table& operator=(const Table&) = delete;
-
-    [[nodiscard]] std::string path() const { return path_.string(); }
-
-  private:
-    std::filesystem::path path_;
-};
-
-}  // namespace
-
 TEST_CASE("a table of measured times is compared row by row") {
-    const Table table("compared",
-                      "gpu,op,dtype,m,n,k,launch,measured_us,source\n"
-                      "h100-sxm,matmul,bf16,4096,4096,4096,graph,250,mine\n"
-                      "a100-sxm-80gb,matmul,bf16,4096,4096,4096,graph,500,mine\n");
+    const TemporaryFile table(
+        "gpu,op,dtype,m,n,k,launch,measured_us,source\n"
+        "h100-sxm,matmul,bf16,4096,4096,4096,graph,250,mine\n"
+        "a100-sxm-80gb,matmul,bf16,4096,4096,4096,graph,500,mine\n",
+        ".csv");
     const Transcript run = run_line("validate " + table.path() + " --format json");
     REQUIRE(run.code == 0);
     const auto json = nlohmann::json::parse(run.out);
@@ -53,13 +33,14 @@ TEST_CASE("a table of measured times is compared row by row") {
 }
 
 TEST_CASE("rows of a measured table that cannot be read are named and the others are compared") {
-    const Table table("damaged",
-                      "gpu,op,dtype,m,n,k,measured_us\n"
-                      "h100-sxm,matmul,bf16,4096,4096,4096,0\n"
-                      "h100-sxm,matmul,bf16,4096,0,4096,10\n"
-                      "h100-sxm,matmul,bf16,4096,4096\n"
-                      ",matmul,bf16,4096,4096,4096,10\n"
-                      "h100-sxm,matmul,bf16,4096,4096,4096,250\n");
+    const TemporaryFile table(
+        "gpu,op,dtype,m,n,k,measured_us\n"
+        "h100-sxm,matmul,bf16,4096,4096,4096,0\n"
+        "h100-sxm,matmul,bf16,4096,0,4096,10\n"
+        "h100-sxm,matmul,bf16,4096,4096\n"
+        ",matmul,bf16,4096,4096,4096,10\n"
+        "h100-sxm,matmul,bf16,4096,4096,4096,250\n",
+        ".csv");
     const Transcript run = run_line("validate " + table.path() + " --format csv");
     CHECK(run.code == 2);
     CHECK(run.err.find(":2: damaged record: measured: '0' is not above zero") != std::string::npos);
@@ -70,7 +51,7 @@ TEST_CASE("rows of a measured table that cannot be read are named and the others
 }
 
 TEST_CASE("an error names the column that a measured table lacks") {
-    const Table table("columns", "gpu,op,m,n,k\nh100-sxm,matmul,64,64,64\n");
+    const TemporaryFile table("gpu,op,m,n,k\nh100-sxm,matmul,64,64,64\n", ".csv");
     const Transcript run = run_line("validate " + table.path());
     CHECK(run.code == 2);
     CHECK(run.err.find("no column 'measured_us'") != std::string::npos);
@@ -79,9 +60,10 @@ TEST_CASE("an error names the column that a measured table lacks") {
 }
 
 TEST_CASE("an unknown column of a measured table is refused unless it is kept") {
-    const Table table("unknown",
-                      "gpu,op,m,n,k,casual,place,measured_us\n"
-                      "h100-sxm,matmul,4096,4096,4096,1,here,250\n");
+    const TemporaryFile table(
+        "gpu,op,m,n,k,casual,place,measured_us\n"
+        "h100-sxm,matmul,4096,4096,4096,1,here,250\n",
+        ".csv");
     for (const char* command : {"validate ", "plot scatter ", "roofline --gpu h100-sxm --records ",
                                 "sweep matmul --m 4096:8192:4096 --n 4096 --k 4096 --gpu h100-sxm "
                                 "--records "}) {
@@ -100,10 +82,11 @@ TEST_CASE("an unknown column of a measured table is refused unless it is kept") 
 }
 
 TEST_CASE("a scatter of several GPUs has a class for each GPU") {
-    const Table table("scatter",
-                      "gpu,op,dtype,m,n,k,measured_us\n"
-                      "h100-sxm,matmul,bf16,4096,4096,4096,250\n"
-                      "a100-sxm-80gb,matmul,bf16,4096,4096,4096,500\n");
+    const TemporaryFile table(
+        "gpu,op,dtype,m,n,k,measured_us\n"
+        "h100-sxm,matmul,bf16,4096,4096,4096,250\n"
+        "a100-sxm-80gb,matmul,bf16,4096,4096,4096,500\n",
+        ".csv");
     const Transcript run = run_line("plot scatter " + table.path());
     REQUIRE(run.code == 0);
     CHECK(run.out.find("matmul library h100-sxm") != std::string::npos);
@@ -111,13 +94,14 @@ TEST_CASE("a scatter of several GPUs has a class for each GPU") {
 }
 
 TEST_CASE("measured times that lie on a sweep are drawn over it") {
-    const Table table("sweep",
-                      "gpu,op,dtype,m,n,k,launch,measured_us\n"
-                      "h100-sxm,matmul,bf16,4096,4096,4096,kernel,250\n"
-                      "h100-sxm,matmul,bf16,3001,3001,3001,kernel,900\n"
-                      "h100-sxm,matmul,bf16,4096,4096,2048,kernel,111\n"
-                      "h100-sxm,matmul,bf16,9000,9000,9000,kernel,222\n"
-                      "h100-sxm,matmul,bf16,2048,2048,2048,graph,333\n");
+    const TemporaryFile table(
+        "gpu,op,dtype,m,n,k,launch,measured_us\n"
+        "h100-sxm,matmul,bf16,4096,4096,4096,kernel,250\n"
+        "h100-sxm,matmul,bf16,3001,3001,3001,kernel,900\n"
+        "h100-sxm,matmul,bf16,4096,4096,2048,kernel,111\n"
+        "h100-sxm,matmul,bf16,9000,9000,9000,kernel,222\n"
+        "h100-sxm,matmul,bf16,2048,2048,2048,graph,333\n",
+        ".csv");
     const std::string command =
         "sweep matmul --m 1024:8192:1024 --n @m --k @m --gpu h100-sxm --records ";
     const Transcript run = run_line(command + table.path());
@@ -129,30 +113,30 @@ TEST_CASE("measured times that lie on a sweep are drawn over it") {
         run_line("sweep matmul --m 1024:8192:8 --n @m --k @m --gpu h100-sxm");
     CHECK(aligned.out.find("aligned") == std::string::npos);
 
-    const Table elsewhere("sweep-elsewhere",
-                          "gpu,op,dtype,m,n,k,measured_us\nh100-sxm,matmul,bf16,64,128,64,5\n");
+    const TemporaryFile elsewhere(
+        "gpu,op,dtype,m,n,k,measured_us\nh100-sxm,matmul,bf16,64,128,64,5\n", ".csv");
     const Transcript none = run_line(command + elsewhere.path());
     CHECK(none.code == 2);
     CHECK(none.err.find("none of 1 records lies on the sweep") != std::string::npos);
 }
 
 TEST_CASE("column names may be in capitals, and a header without commas is explained") {
-    const Table table("capitals",
-                      "OP,M,N,K,DType,Measured_US,Name\ngemm,4096,4096,4096,bf16,180,mine\n");
+    const TemporaryFile table(
+        "OP,M,N,K,DType,Measured_US,Name\ngemm,4096,4096,4096,bf16,180,mine\n", ".csv");
     const Transcript run = run_line("validate " + table.path() + " --gpu h100 --format csv");
     CAPTURE(run.err);
     CHECK(run.code == 0);
     CHECK(run.out.find("matmul") != std::string::npos);
-    const Table twice("twice", "op,m,M,n,k,measured_us\n");
+    const TemporaryFile twice("op,m,M,n,k,measured_us\n", ".csv");
     CHECK(run_line("validate " + twice.path() + " --gpu h100").err.find("appears twice") !=
           std::string::npos);
-    const Table semicolons("semicolons", "op;m;n;k;measured_us\n");
+    const TemporaryFile semicolons("op;m;n;k;measured_us\n", ".csv");
     CHECK(run_line("validate " + semicolons.path() + " --gpu h100")
               .err.find("cells are separated by commas") != std::string::npos);
 }
 
 TEST_CASE("--gpu fills a missing column and empty cells, and times may be in other units") {
-    const Table table("filled", "op,m,n,k,measured_ms\nmatmul,4096,4096,4096,0.25\n");
+    const TemporaryFile table("op,m,n,k,measured_ms\nmatmul,4096,4096,4096,0.25\n", ".csv");
     const Transcript run = run_line("validate " + table.path() + " --gpu h100 --format json");
     REQUIRE(run.code == 0);
     const auto json = nlohmann::json::parse(run.out);
@@ -160,26 +144,29 @@ TEST_CASE("--gpu fills a missing column and empty cells, and times may be in oth
     CHECK(json["records"][0]["measured_time_us"] == Approx(250.0));
     CHECK_THAT(run_line("validate " + table.path()).err, contains_text("no column 'gpu'"));
 
-    const Table cells("cells",
-                      "op,gpu,m,n,k,measured_s,name\nmatmul,,4096,4096,4096,250e-6,mine\n"
-                      "matmul,a100,4096,4096,4096,500e-6,other\n");
+    const TemporaryFile cells(
+        "op,gpu,m,n,k,measured_s,name\nmatmul,,4096,4096,4096,250e-6,mine\n"
+        "matmul,a100,4096,4096,4096,500e-6,other\n",
+        ".csv");
     const Transcript filled = run_line("validate " + cells.path() + " --gpu h100 --format json");
     CHECK(nlohmann::json::parse(filled.out)["records"].size() == 1);
-    const Table both("both", "op,gpu,elements,measured_s,measured_us\n");
+    const TemporaryFile both("op,gpu,elements,measured_s,measured_us\n", ".csv");
     CHECK_THAT(run_line("validate " + both.path()).err,
                contains_text("two columns hold measured times"));
 
-    const Table spelled("spelled", "operation,m,n,k,measured_ms\nmatmul,4096,4096,4096,0.25\n");
+    const TemporaryFile spelled("operation,m,n,k,measured_ms\nmatmul,4096,4096,4096,0.25\n",
+                                ".csv");
     CHECK(run_line("validate " + spelled.path() + " --gpu h100").code == 0);
-    const Table named_twice("named_twice", "op,operation,gpu,elements,measured_s\n");
+    const TemporaryFile named_twice("op,operation,gpu,elements,measured_s\n", ".csv");
     CHECK_THAT(run_line("validate " + named_twice.path()).err,
                contains_text("two columns name the operation"));
 }
 
 TEST_CASE("a time below the lower bound is reported") {
-    const Table table("fast",
-                      "gpu,op,m,n,k,measured_us\nh100,matmul,4096,4096,4096,0.25\n"
-                      "h100,matmul,4096,4096,4096,250\n");
+    const TemporaryFile table(
+        "gpu,op,m,n,k,measured_us\nh100,matmul,4096,4096,4096,0.25\n"
+        "h100,matmul,4096,4096,4096,250\n",
+        ".csv");
     const Transcript run = run_line("validate " + table.path());
     CHECK_THAT(run.err, contains_text(":2: 250 ns is faster than the GPU can be (") &&
                             contains_text("at least): milliseconds?"));
@@ -190,7 +177,7 @@ TEST_CASE("a time that seems to be in another unit than its column's is reported
     const std::string rows =
         "h100,matmul,4096,4096,4096,0.00025\nh100,matmul,4096,4096,4096,0.25\n"
         "h100,matmul,4096,4096,4096,250\n";
-    const Table table("units", "gpu,op,m,n,k,measured_ms\n" + rows);
+    const TemporaryFile table("gpu,op,m,n,k,measured_ms\n" + rows, ".csv");
     for (const char* const command : {"validate ", "predict --format table --from "}) {
         CAPTURE(command);
         const Transcript run = run_line(command + table.path());
@@ -206,12 +193,13 @@ TEST_CASE("a time that seems to be in another unit than its column's is reported
 }
 
 TEST_CASE("an implementation that the model does not know is drawn but not predicted") {
-    const Table table("own",
-                      "gpu,op,m,n,k,impl,measured_us,name\n"
-                      "h100,matmul,4096,4096,4096,library,250,\n"
-                      "h100,matmul,4096,4096,4096,my_kernel,300,mine\n"
-                      "h100,matmul,2048,2048,2048,my_kernel,60,\n"
-                      "h100,copy,,,,,60,no arithmetic\n");
+    const TemporaryFile table(
+        "gpu,op,m,n,k,impl,measured_us,name\n"
+        "h100,matmul,4096,4096,4096,library,250,\n"
+        "h100,matmul,4096,4096,4096,my_kernel,300,mine\n"
+        "h100,matmul,2048,2048,2048,my_kernel,60,\n"
+        "h100,copy,,,,,60,no arithmetic\n",
+        ".csv");
     const Transcript validated = run_line("validate " + table.path() + " --format json");
     CHECK(nlohmann::json::parse(validated.out)["records"].size() == 1);
 
@@ -230,11 +218,12 @@ TEST_CASE("an implementation that the model does not know is drawn but not predi
 }
 
 TEST_CASE("a roofline counts and names what it leaves out") {
-    const Table table("left_out",
-                      "gpu,op,dtype,m,n,k,elements,measured_us\n"
-                      "h100,matmul,bf16,4096,4096,4096,,250\n"
-                      "h100,matmul,fp16,4096,4096,4096,,250\n"
-                      "h100,copy,bf16,,,,16777216,30\n");
+    const TemporaryFile table(
+        "gpu,op,dtype,m,n,k,elements,measured_us\n"
+        "h100,matmul,bf16,4096,4096,4096,,250\n"
+        "h100,matmul,fp16,4096,4096,4096,,250\n"
+        "h100,copy,bf16,,,,16777216,30\n",
+        ".csv");
     const Transcript run = run_line("roofline --dtype bf16 --records " + table.path());
     CHECK(run.code == 0);
     CHECK_THAT(run.err, contains_text("2 of 3 records are not drawn:") &&

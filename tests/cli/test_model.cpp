@@ -1,54 +1,28 @@
 // `ridge model` and `ridge compare model`: formats, charts, what fits and what is refused.
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 
 #include "tests/catch.h"
+#include "tests/cli/json_of.h"
 #include "tests/cli/run.h"
+#include "tests/support/environment.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/whole_file.h"
 
 namespace ridge::test {
 namespace {
 
 using nlohmann::json;
 
-/// A file in the temporary folder, removed when the object is destroyed.
-class Picture {
-  public:
-    explicit Picture(const std::string& name)
-        : path_(std::filesystem::temp_directory_path() / ("ridge_model_" + name)) {}
-    ~Picture() { std::filesystem::remove(path_); }
-    Picture(const Picture&) = delete;
-    Picture& operator=(const Picture&) = delete;
-    [[nodiscard]] std::string path() const { return path_.string(); }
-    [[nodiscard]] std::string text() const {
-        std::ifstream file(path_);
-        std::ostringstream out;
-        out << file.rdbuf();
-        return out.str();
-    }
-
-  private:
-    std::filesystem::path path_;
-};
-
-json answer_of(const std::string& line) {
-    const Transcript run = run_line(line + " --format json");
-    CAPTURE(line, run.err);
-    REQUIRE(run.code == 0);
-    return json::parse(run.out);
-}
-
 TEST_CASE("the largest batch fits and the next does not") {
     for (const std::string line :
          {"model llama-3.2-1b --gpu l4 --phase decode --seq 4096",
           "model gpt2 --gpu l4 --phase train --seq 1024", "model gemma-2-9b --gpu h100-sxm"}) {
-        const json asked = answer_of(line);
+        const json asked = json_of(line);
         const auto usable = asked.at("usable_bytes").get<double>();
         const auto reserved = [&](const char* option, std::int64_t size) {
-            return answer_of(line + " --" + option + " " + std::to_string(size))
+            return json_of(line + " --" + option + " " + std::to_string(size))
                 .at("reserved_bytes")
                 .get<double>();
         };
@@ -63,7 +37,7 @@ TEST_CASE("the largest batch fits and the next does not") {
         }
         const std::string shorter = line.substr(0, line.find(" --seq"));
         const auto at = [&](std::int64_t seq) {
-            return answer_of(shorter + " --seq " + std::to_string(seq))
+            return json_of(shorter + " --seq " + std::to_string(seq))
                 .at("reserved_bytes")
                 .get<double>();
         };
@@ -77,7 +51,7 @@ TEST_CASE("weights, cache and memory of a step follow its options") {
     // heads of 64 elements.
     const std::string prefill = "model llama-3.2-1b --gpu h200-sxm --seq 512 --batch 4 ";
     const auto value = [](const std::string& line, const char* name) {
-        return answer_of(line).at(name).get<double>();
+        return json_of(line).at(name).get<double>();
     };
     constexpr double cache = 2.0 * 16 * 8 * 64 * 4 * 512;
     CHECK(value(prefill, "weights_bytes") == 2.0 * 1235814400);
@@ -121,7 +95,7 @@ TEST_CASE("the CSV of a step adds up to its JSON") {
         kernels += std::stoll(cells[6]);
         time += std::stod(cells[7]);
     }
-    const json all = answer_of(line);
+    const json all = json_of(line);
     CHECK(kernels == all.at("kernels").get<std::int64_t>());
     CHECK(time == Approx(all.at("time_us").get<double>()).epsilon(1e-4));
     CHECK(run_line(line + " --format md").out.rfind("|", 0) == 0);
@@ -129,72 +103,72 @@ TEST_CASE("the CSV of a step adds up to its JSON") {
 
 TEST_CASE("charts of a step") {
     const std::string line = "model llama-3.2-1b --gpu h100-sxm --seq 512 -o ";
-    const Picture page("all.html");
-    REQUIRE(run_line(line + page.path()).code == 0);
+    const TemporaryFolder folder;
+    const std::string page = folder.file("all.html");
+    REQUIRE(run_line(line + page).code == 0);
     for (const char* title : {"llama-3.2-1b, prefill of 1 x 512 on h100-sxm", "Roofline of",
                               "Latency of", "Memory of"}) {
-        CHECK(page.text().find(title) != std::string::npos);
+        CHECK(text_of(page).find(title) != std::string::npos);
     }
-    const Picture step("step.svg");
-    REQUIRE(run_line(line + step.path()).code == 0);
-    CHECK(step.text().find("gate_proj: ") != std::string::npos);  // name of a rectangle
-    CHECK(step.text().find("16 layers") != std::string::npos);
-    const Picture roofline("roofline.svg");
-    REQUIRE(run_line(line + roofline.path() + " --chart roofline").code == 0);
-    CHECK(roofline.text().find("down_proj") != std::string::npos);
-    const Picture memory("memory.svg");
-    REQUIRE(run_line("model gpt2 --seq 128 -o " + memory.path()).code == 0);  // without a GPU
-    CHECK(memory.text().find("Memory of gpt2") != std::string::npos);
-    const Picture front("front.svg");
+    const std::string step = folder.file("step.svg");
+    REQUIRE(run_line(line + step).code == 0);
+    CHECK(text_of(step).find("gate_proj: ") != std::string::npos);  // name of a rectangle
+    CHECK(text_of(step).find("16 layers") != std::string::npos);
+    const std::string roofline = folder.file("roofline.svg");
+    REQUIRE(run_line(line + roofline + " --chart roofline").code == 0);
+    CHECK(text_of(roofline).find("down_proj") != std::string::npos);
+    const std::string memory = folder.file("memory.svg");
+    REQUIRE(run_line("model gpt2 --seq 128 -o " + memory).code == 0);  // without a GPU
+    CHECK(text_of(memory).find("Memory of gpt2") != std::string::npos);
+    const std::string front = folder.file("front.svg");
     REQUIRE(run_line("model llama-3.2-1b --gpu h100-sxm --serve --tp 1,2 --software serving -o " +
-                     front.path())
+                     front)
                 .code == 0);
-    CHECK(front.text().find("Pareto front") != std::string::npos);
-    CHECK(front.text().find("2 GPUs") != std::string::npos);
+    CHECK(text_of(front).find("Pareto front") != std::string::npos);
+    CHECK(text_of(front).find("2 GPUs") != std::string::npos);
 }
 
 TEST_CASE("models are compared across GPUs, software and batches") {
-    const json rows = answer_of(
+    const json rows = json_of(
         "compare model gpt2 --gpu h100-sxm,a100-sxm-80gb --software transformers,serving --seq 256 "
         "--phase decode --batch 1,2,4");
     REQUIRE(rows.size() == 12);
     CHECK(rows[0].at("gpu") == "h100-sxm");
     CHECK(rows[3].at("software") == "serving");
     CHECK(rows[11].at("batch") == 4);
-    const json alone = answer_of(
+    const json alone = json_of(
         "model gpt2 --gpu a100-sxm-80gb --software serving --seq 256 --phase decode --batch 4");
     CHECK(rows[11].at("wall_us") == alone.at("wall_us"));
     const Transcript csv =
         run_line("compare model gpt2 --gpu h100-sxm --batch 1:4 --seq 64 --format csv");
     CHECK(std::count(csv.out.begin(), csv.out.end(), '\n') == 5);
-    const Picture picture("compare.svg");
-    CHECK(
-        run_line("compare model gpt2 --gpu h100-sxm,h200-sxm --seq 64 -o " + picture.path()).code ==
-        0);
-    CHECK(picture.text().find("h200-sxm") != std::string::npos);
+    const TemporaryFolder folder;
+    const std::string picture = folder.file("compare.svg");
+    CHECK(run_line("compare model gpt2 --gpu h100-sxm,h200-sxm --seq 64 -o " + picture).code == 0);
+    CHECK(text_of(picture).find("h200-sxm") != std::string::npos);
 }
 
 TEST_CASE("a program written by hand") {
-    const Picture file("block.toml");
-    std::ofstream(file.path())
-        << "name = \"mine\"\n"
-           "[[operation]]\nop = \"matmul m=4096 n=4096 k=4096\"\ncount = 3\n"
-           "name = \"up\"\nmodule = \"mlp\"\nlayer = 0\n"
-           "[[operation]]\nop = \"softmax rows=4096 cols=4096 dtype=fp16\"\n";
-    const json all = answer_of("model " + file.path() + " --gpu h100-sxm");
+    const TemporaryFolder folder;
+    const std::string file =
+        folder.write("block.toml",
+                     "name = \"mine\"\n"
+                     "[[operation]]\nop = \"matmul m=4096 n=4096 k=4096\"\ncount = 3\n"
+                     "name = \"up\"\nmodule = \"mlp\"\nlayer = 0\n"
+                     "[[operation]]\nop = \"softmax rows=4096 cols=4096 dtype=fp16\"\n");
+    const json all = json_of("model " + file + " --gpu h100-sxm");
     CHECK(all.at("model") == "mine");
     CHECK(all.at("kernels") == 4);
     CHECK_FALSE(all.contains("parameters"));
-    const json once = answer_of("predict matmul --m 4096 --n 4096 --k 4096 --gpu h100-sxm");
+    const json once = json_of("predict matmul --m 4096 --n 4096 --k 4096 --gpu h100-sxm");
     const auto& up = all.at("operations").at(0);
     CHECK(up.at("time_us").get<double>() == Approx(3.0 * once.at("time_us").get<double>()));
-    CHECK(run_line("model " + file.path() + " --gpu h100-sxm").out.rfind("mine: 2 operations", 0) ==
-          0);
-    const Picture step("block.svg");
-    CHECK(run_line("model " + file.path() + " --gpu h100-sxm -o " + step.path()).code == 0);
+    CHECK(run_line("model " + file + " --gpu h100-sxm").out.rfind("mine: 2 operations", 0) == 0);
+    const std::string step = folder.file("block.svg");
+    CHECK(run_line("model " + file + " --gpu h100-sxm -o " + step).code == 0);
     const auto refused = [&](const std::string& text, const std::string& words) {
-        std::ofstream(file.path()) << text;
-        const Transcript run = run_line("model " + file.path() + " --gpu h100-sxm");
+        write_text(file, text);
+        const Transcript run = run_line("model " + file + " --gpu h100-sxm");
         CAPTURE(text, run.err);
         CHECK(run.code != 0);
         CHECK(run.err.find(words) != std::string::npos);
@@ -206,12 +180,13 @@ TEST_CASE("a program written by hand") {
 }
 
 TEST_CASE("a default GPU applies to models too") {
-    setenv("RIDGE_GPU", "h200", 1);
-    const Transcript run = run_line("model gpt2 --seq 64 --format json");
-    unsetenv("RIDGE_GPU");
+    const auto run = [] {
+        const Variable gpu("RIDGE_GPU", "h200");
+        return run_line("model gpt2 --seq 64 --format json");
+    }();
     REQUIRE(run.code == 0);
     CHECK(json::parse(run.out).at("gpu") == "h200-sxm");
-    CHECK_FALSE(answer_of("model gpt2 --seq 64").contains("gpu"));
+    CHECK_FALSE(json_of("model gpt2 --seq 64").contains("gpu"));
 }
 
 TEST_CASE("the default length fits the model's positions") {

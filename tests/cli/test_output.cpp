@@ -11,6 +11,7 @@
 #include "tests/catch.h"
 #include "tests/cli/json_of.h"
 #include "tests/cli/run.h"
+#include "tests/support/temporary_folder.h"
 
 using nlohmann::json;
 using ridge::test::json_of;
@@ -183,11 +184,11 @@ TEST_CASE("compare takes lists and ranges and draws dots with bands") {
     CHECK(longest_line(text.out) <= 80);
     CHECK(text.out.find("1x") != std::string::npos);
 
-    const auto file = std::filesystem::temp_directory_path() / "ridge_test_output_compare.svg";
-    const Transcript drawn = run_line(line + " -o " + file.string());
+    const ridge::test::TemporaryFolder folder;
+    const std::string file = folder.file("compare.svg");
+    const Transcript drawn = run_line(line + " -o " + file);
     CHECK(drawn.code == 0);
     CHECK(std::filesystem::file_size(file) > 1000);
-    std::filesystem::remove(file);
     const Transcript chart = run_line(line + " --format chart");
     CHECK(chart.out.find("a100-sxm-80gb") != std::string::npos);
     CHECK(chart.out.find("flash2") != std::string::npos);

@@ -4,21 +4,21 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <thread>
 
 #include "cli/console/child_process.h"
 #include "programs/recording/activity_writer.h"
 #include "programs/recording/recording_options.h"
 #include "tests/catch.h"
-#include "tests/cli/environment.h"
 #include "tests/cli/run.h"
+#include "tests/support/environment.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/whole_file.h"
 
 using namespace ridge;
 using test::run;
+using test::text_of;
 using test::Variable;
 
 namespace {
@@ -27,16 +27,9 @@ namespace fs = std::filesystem;
 
 /// A folder with a stand-in for the library. The programs of these tests never load it.
 struct Place {
-    fs::path folder;
-    Place() {
-        std::string name = (fs::temp_directory_path() / "ridge-profile-XXXXXX").string();
-        folder = mkdtemp(name.data());
-        std::ofstream(folder / "library.so") << "library";
-    }
-    ~Place() { fs::remove_all(folder); }
-    Place(const Place&) = delete;
-    Place& operator=(const Place&) = delete;
-    [[nodiscard]] std::string file(const char* name) const { return (folder / name).string(); }
+    test::TemporaryFolder folder;
+    Place() { folder.write("library.so", "library"); }
+    [[nodiscard]] std::string file(const std::string& name) const { return folder.file(name); }
 };
 
 }  // namespace
@@ -119,11 +112,6 @@ TEST_CASE("The program gets its arguments unchanged, and the library gets its op
          "printf '%s|' \"$@\" >" + out + "; printf '%s' \"$RIDGE_RECORDING\" >" + out +
              ".options; printf '%s' \"$CUDA_INJECTION64_PATH\" >" + out + ".library",
          "sh", "--my_option=1_0", "--", "-x"});
-    const auto text_of = [](const std::string& file) {
-        std::stringstream text;
-        text << std::ifstream(file).rdbuf();
-        return text.str();
-    };
     CHECK(text_of(out) == "--my_option=1_0|--|-x|");
     CHECK(text_of(out + ".library") == place.file("library.so"));
     const auto options = programs::recording_options_of(text_of(out + ".options"));
@@ -152,7 +140,7 @@ TEST_CASE(
         writer.write(programs::FinishActivity{});
     }
     fs::copy(made, place.file("run.4.ridge"));
-    std::ofstream(place.file("run.of.mine.ridge")) << "not ours";
+    place.folder.write("run.of.mine.ridge", "not ours");
     const auto answer = run({"profile", "-o", place.file("run"), "--", "sh", "-c",
                              "cp " + made + " " + place.file("run.5.ridge") + "; exit 3"});
     CHECK(answer.code == 3);
@@ -190,16 +178,15 @@ TEST_CASE("Launches that occur once may be repeated only in the first run that c
     write("count2", RecordingMode::counters, lacking(0));
     // The options of each run are kept in asked.N; the first run is the free one.
     const std::string program =
-        "cd " + place.folder.string() +
+        "cd " + place.folder.path() +
         "; n=$(ls asked.* 2>/dev/null | wc -l); printf '%s' \"$RIDGE_RECORDING\" >asked.$n"
         "; p=${RIDGE_RECORDING##*prefix=}"
         "; case $n in 0) cp free $p.5.ridge;; *) cp count$n $p.$n.ridge;; esac";
     const auto asked = [&place](int number) {
-        std::stringstream text;
-        text << std::ifstream(place.file(("asked." + std::to_string(number)).c_str())).rdbuf();
-        const auto options = programs::recording_options_of(text.str());
+        const std::string file = place.file("asked." + std::to_string(number));
+        const auto options = programs::recording_options_of(text_of(file));
         REQUIRE(options);
-        fs::remove(place.file(("asked." + std::to_string(number)).c_str()));
+        fs::remove(file);
         return *options;
     };
     for (const bool repeats : {true, false}) {

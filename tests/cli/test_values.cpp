@@ -2,7 +2,6 @@
 // fitted are made from predictions, so the test knows what the fit should find.
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -11,6 +10,9 @@
 #include "tests/catch.h"
 #include "tests/cli/json_of.h"
 #include "tests/cli/run.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/text.h"
+#include "tests/support/whole_file.h"
 
 using nlohmann::json;
 using ridge::test::json_of;
@@ -30,31 +32,8 @@ std::vector<std::string> lines_of_run(const std::string& line) {
     const Transcript run = run_line(line);
     CAPTURE(line, run.err);
     REQUIRE(run.code == 0);
-    std::vector<std::string> lines;
-    std::istringstream text(run.out);
-    for (std::string each; std::getline(text, each);) lines.push_back(each);
-    return lines;
+    return ridge::test::lines_of(run.out);
 }
-
-/// A folder of the test, removed when the object is destroyed.
-class Folder {
-  public:
-    explicit Folder(const std::string& name)
-        : path_(fs::temp_directory_path() / ("ridge-values-" + name)) {
-        fs::remove_all(path_);
-        fs::create_directories(path_);
-    }
-    ~Folder() { fs::remove_all(path_); }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-    [[nodiscard]] std::string file(const std::string& name) const {
-        return (path_ / name).string();
-    }
-    [[nodiscard]] std::string path() const { return path_.string(); }
-
-  private:
-    fs::path path_;
-};
 
 /// Writes a table whose measured times are the predictions times `slower`, 1 % more or less.
 void write_measured(const std::string& file, const std::string& rows, double slower) {
@@ -112,10 +91,9 @@ TEST_CASE("counters of a profiled program, as values and on its page") {
         CHECK(row["counters"].at("dram_read_bytes").get<double>() >= 0.0);
     }
     CHECK(with >= 5);
-    const Folder folder("page");
+    const ridge::test::TemporaryFolder folder;
     REQUIRE(run_line(counted + " -o " + folder.file("page.html")).code == 0);
-    std::ifstream file(folder.file("page.html"));
-    const std::string page((std::istreambuf_iterator<char>(file)), {});
+    const std::string page = ridge::test::text_of(folder.file("page.html"));
     for (const char* part : {"Where the time goes", "Measured rooflines", "Timeline",
                              "What could be saved", "Roofline of the program", "gemm_kernel"}) {
         INFO(part);
@@ -145,7 +123,7 @@ TEST_CASE("memory, descriptions and findings as rows") {
 }
 
 TEST_CASE("fits of communication, experts and latent attention explain the tables") {
-    const Folder folder("fits");
+    const ridge::test::TemporaryFolder folder;
     std::string rows = "op,gpu,gpus,bytes\n";
     for (const char* op : {"all_reduce", "all_gather", "reduce_scatter"}) {
         for (const int gpus : {2, 4, 8}) {

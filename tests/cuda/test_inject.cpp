@@ -10,8 +10,12 @@
 #include "programs/recording/recording_options.h"
 #include "programs/traces/activity_trace.h"
 #include "tests/catch.h"
+#include "tests/support/environment.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace ridge::programs;
+using ridge::test::TemporaryFolder;
+using ridge::test::Variable;
 
 namespace {
 
@@ -24,24 +28,19 @@ struct Ended {
 
 /// Runs the program with the library. With `signal` 0 the program returns normally.
 Ended run_with_library(int signal) {
-    std::string folder = (fs::temp_directory_path() / "ridge-inject-XXXXXX").string();
-    REQUIRE(mkdtemp(folder.data()) != nullptr);
-    setenv(recording_variable, to_text({.prefix = folder + "/run", .run = 9}).c_str(), 1);
-    setenv("NVTX_INJECTION64_PATH", RIDGE_INJECT_LIBRARY, 1);
-    setenv("RANK", "2", 1);
+    const TemporaryFolder folder;
+    const Variable recording(recording_variable, to_text({.prefix = folder.file("run"), .run = 9}));
+    const Variable library("NVTX_INJECTION64_PATH", RIDGE_INJECT_LIBRARY);
+    const Variable rank("RANK", "2");
     std::string command = RIDGE_NVTX_PROGRAM;
     if (signal != 0) command = "exec " + command + " " + std::to_string(signal);
     Ended ended{.status = std::system(command.c_str())};
-    for (const char* const variable : {recording_variable, "NVTX_INJECTION64_PATH", "RANK"}) {
-        unsetenv(variable);
-    }
     std::vector<std::string> files;
-    for (const auto& entry : fs::directory_iterator(folder)) files.push_back(entry.path());
+    for (const auto& entry : fs::directory_iterator(folder.path())) files.push_back(entry.path());
     REQUIRE(files.size() == 1);
     CHECK(fs::path(files[0]).filename().string().rfind("run.rank2.", 0) == 0);
     CHECK(run_of(files[0]) == 9);
     ended.trace = read_activity_files(files);
-    fs::remove_all(folder);
     return ended;
 }
 

@@ -8,14 +8,13 @@
 #include "measure/cuda/counters/metrics.h"
 #include "measure/cuda/inject/counter_sets.h"
 #include "tests/catch.h"
+#include "tests/cuda/counter_groups.h"
 
 using namespace ridge::measure;
 using namespace ridge::measure::cuda;
+using ridge::test::all_groups;
 
 namespace {
-
-constexpr std::array all_groups{CounterGroup::traffic, CounterGroup::arithmetic,
-                                CounterGroup::tensor};
 
 const Cupti* cupti_or_skip() {
     const auto& found = cupti();

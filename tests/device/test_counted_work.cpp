@@ -5,17 +5,16 @@
 #include "model/machine/catalogue.h"
 #include "model/machine/machine.h"
 #include "model/predict.h"
+#include "tests/cuda/counter_groups.h"
 #include "tests/device/machine.h"
 
 using namespace ridge;
 using namespace ridge::measure;
+using test::all_groups;
 using test::device_or_skip;
 using test::prepared;
 
 namespace {
-
-constexpr std::array all_groups{CounterGroup::traffic, CounterGroup::arithmetic,
-                                CounterGroup::tensor};
 
 struct Counted {
     Counters counters;

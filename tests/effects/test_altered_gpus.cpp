@@ -6,7 +6,6 @@
 // finite numbers above their bounds, or an InputError that names the field or what cannot be
 // modelled. Steps and traces meet every alteration of every field. Effects meet every field, and
 // the alterations take turns.
-#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cmath>
@@ -29,8 +28,9 @@
 #include "programs/report/trace_report.h"
 #include "programs/serving.h"
 #include "tests/catch.h"
-#include "tests/programs/temporary_file.h"
 #include "tests/support/sample.h"
+#include "tests/support/scaled_field.h"
+#include "tests/support/temporary_folder.h"
 
 namespace {
 
@@ -40,21 +40,6 @@ constexpr std::array altered_gpus{"h200-sxm", "a100-pcie-40gb", "mi300x"};
 /// Factors of a field; 0 drops the field.
 constexpr std::array alterations{0.0, 1e-12, 1e-6, 1e-3, 1e3, 1e6, 1e12};
 
-/// Multiplies a value. Returns false if it is not a number or does not change.
-bool multiply(hardware::Datum& datum, double by) {
-    if (auto* const number = std::get_if<double>(&datum.value)) {
-        *number *= by;
-        return true;
-    }
-    auto* const count = std::get_if<std::int64_t>(&datum.value);
-    if (count == nullptr) return false;
-    const double scaled = std::round(static_cast<double>(*count) * by);
-    const auto clamped = static_cast<std::int64_t>(std::clamp(scaled, 1.0, 9e15));
-    const bool differs = clamped != *count;
-    *count = clamped;
-    return differs;
-}
-
 /// Drops or multiplies one field of a description while the object lives. The description is
 /// changed in place, because a copy for each alteration would be slow.
 class Altered {
@@ -63,7 +48,7 @@ class Altered {
         : gpu_(gpu), field_(gpu.data.extract(field)) {
         if (by == 0.0) return;
         hardware::Datum changed = field_.mapped();
-        differs_ = multiply(changed, by);
+        differs_ = test::scale_field(changed, by);
         gpu_.data.emplace(field, std::move(changed));
     }
     ~Altered() {

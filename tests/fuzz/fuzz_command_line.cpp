@@ -5,36 +5,18 @@
 // write files or measure are skipped. The output takes 64 KiB and then fails, like a full disk.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <sstream>
-#include <streambuf>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/application.h"
+#include "tests/fuzz/require.h"
+#include "tests/support/faulty_streams.h"
+
+using ridge::test::require;
 
 namespace {
-
-void require(bool holds) {
-    if (!holds) std::abort();
-}
-
-class SmallDisk : public std::streambuf {
-  public:
-    std::string kept;
-
-  protected:
-    int_type overflow(int_type c) override {
-        if (traits_type::eq_int_type(c, traits_type::eof())) return traits_type::not_eof(c);
-        if (kept.size() >= space) return traits_type::eof();
-        kept += traits_type::to_char_type(c);
-        return c;
-    }
-
-  private:
-    static constexpr std::size_t space = 65536;
-};
 
 struct Words {
     std::vector<std::string> arguments;
@@ -79,7 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Words words = words_of({reinterpret_cast<const char*>(data), size});
     if (!may_run(words)) return 0;
     std::istringstream in(words.input);
-    SmallDisk disk;
+    ridge::test::FullDisk disk(65536);
     std::ostream out(&disk);
     std::ostringstream err;
     const int code = ridge::cli::run(words.arguments, {.in = in, .out = out, .err = err});

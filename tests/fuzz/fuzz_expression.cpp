@@ -2,19 +2,13 @@
 // parses to itself, with the same counts.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 
 #include "hardware/error.h"
 #include "model/expression/expression.h"
+#include "tests/fuzz/require.h"
 
-namespace {
-
-void require(bool holds) {
-    if (!holds) std::abort();
-}
-
-}  // namespace
+using ridge::test::require;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace ridge::model;

@@ -5,23 +5,21 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <sstream>
 #include <string>
 
 #include "cli/commands/batch.h"
 #include "hardware/error.h"
 #include "model/machine/catalogue.h"
+#include "tests/fuzz/require.h"
+
+using ridge::test::require;
 
 namespace {
 
 ridge::cli::Machines& machines() {
     static ridge::cli::Machines all(ridge::model::catalogue(), ridge::hardware::View::calibrated);
     return all;
-}
-
-void require(bool holds) {
-    if (!holds) std::abort();
 }
 
 constexpr std::size_t longest_input = 4096;  // bounds the work of one run

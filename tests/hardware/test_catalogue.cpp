@@ -1,46 +1,21 @@
 #include "hardware/catalogue.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "hardware/embedded.h"
 #include "hardware/loader.h"
 #include "tests/catch.h"
+#include "tests/support/environment.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace ridge;
 using namespace ridge::hardware;
+using ridge::test::TemporaryFolder;
+using ridge::test::Variable;
 
 namespace {
-
-/// A folder of the test, removed when the object is destroyed.
-class TemporaryFolder {
-  public:
-    TemporaryFolder() {
-        std::string pattern =
-            (std::filesystem::temp_directory_path() / "ridge-test-XXXXXX").string();
-        REQUIRE(mkdtemp(pattern.data()) != nullptr);
-        path_ = pattern;
-    }
-    ~TemporaryFolder() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    TemporaryFolder(const TemporaryFolder&) = delete;
-    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-    [[nodiscard]] std::string write(const std::string& name, const std::string& text) const {
-        std::filesystem::create_directories((path_ / name).parent_path());
-        std::ofstream(path_ / name) << text;
-        return (path_ / name).string();
-    }
-    [[nodiscard]] std::string string() const { return path_.string(); }
-
-  private:
-    std::filesystem::path path_;
-};
 
 double ridge_point(const Description& gpu, const std::string& type) {
     const auto peak = gpu.require<FlopRate>("peak.tensor." + type);
@@ -209,9 +184,8 @@ TEST_CASE("a user's file replaces the built-in one") {
           321.0 * units::GB / units::s);
     CHECK(catalogue.at("t4").origin == path + ", in place of the built-in t4");
 
-    setenv("XDG_CONFIG_HOME", folder.string().c_str(), 1);
+    const Variable configuration("XDG_CONFIG_HOME", folder.path());
     const Catalogue users = Catalogue::with_user_files(device_schema());
-    unsetenv("XDG_CONFIG_HOME");
     CHECK_THAT(users.at("t4").origin, contains_text("my-t4.toml"));
     CHECK(users.entries().size() == catalogue.entries().size());
 }
@@ -220,9 +194,8 @@ TEST_CASE("a broken file in the user's folder is left out and named") {
     const TemporaryFolder folder;
     REQUIRE_FALSE(folder.write("ridge/gpus/broken.toml", "name = [\n").empty());
     REQUIRE_FALSE(folder.write("ridge/gpus/over.toml", overlay_text).empty());
-    setenv("XDG_CONFIG_HOME", folder.string().c_str(), 1);
+    const Variable configuration("XDG_CONFIG_HOME", folder.path());
     const Catalogue users = Catalogue::with_user_files(device_schema());
-    unsetenv("XDG_CONFIG_HOME");
     REQUIRE(users.left_out().size() == 1);
     CHECK_THAT(users.left_out().front(), contains_text("broken.toml:"));
     CHECK_THAT(users.at("h100-sxm").origin, contains_text("over.toml"));
@@ -378,8 +351,8 @@ TEST_CASE("checking a file reports every problem with its place") {
         all += to_string(problem) + "\n";
     CHECK_THAT(all, contains_text("bad.toml:2:8: inherits from \"sm_99\"") &&
                         contains_text("bad has no dram.bandwidth"));
-    CHECK_THROWS_AS(check_file(folder.string() + "/absent.toml", device_schema()), InputError);
-    CHECK_THROWS_AS(check_file(folder.string(), device_schema()), InputError);
+    CHECK_THROWS_AS(check_file(folder.path() + "/absent.toml", device_schema()), InputError);
+    CHECK_THROWS_AS(check_file(folder.path(), device_schema()), InputError);
     CHECK(check_file(folder.write("over.toml", overlay_text), device_schema()).empty());
     std::string lost = overlay_text;
     lost.replace(lost.find("h100-sxm"), 8, "h101-sxm");

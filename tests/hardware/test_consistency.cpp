@@ -2,15 +2,14 @@
 
 #include "hardware/loader.h"
 #include "tests/catch.h"
+#include "tests/hardware/toy_header.h"
 
 using namespace ridge;
 using namespace ridge::hardware;
 
 namespace {
 
-const std::string toy_header =
-    "schema = 1\nname = \"toy\"\ntitle = \"Toy\"\nvendor = \"ACME\"\n"
-    "sources.S = { kind = \"vendor\", text = \"data sheet\" }\n";
+const std::string toy_header = ridge::test::toy_header("S");
 
 std::vector<std::string> disagreements(const std::string& lines) {
     const Loaded loaded = load_text(toy_header + lines, "toy.toml", device_schema());

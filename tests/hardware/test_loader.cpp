@@ -3,18 +3,14 @@
 #include <random>
 
 #include "tests/catch.h"
+#include "tests/hardware/toy_header.h"
 
 using namespace ridge;
 using namespace ridge::hardware;
 
 namespace {
 
-const std::string header =
-    "schema = 1\n"
-    "name = \"toy\"\n"
-    "title = \"Toy\"\n"
-    "vendor = \"ACME\"\n"
-    "sources.DS = { kind = \"vendor\", text = \"data sheet\" }\n";  // five lines
+const std::string header = ridge::test::toy_header("DS");
 
 std::vector<std::string> problems_of(const std::string& text) {
     std::vector<std::string> texts;

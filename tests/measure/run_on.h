@@ -10,6 +10,7 @@
 
 #include "tests/cli/run.h"
 #include "tests/measure/fakes.h"
+#include "tests/support/text.h"
 
 namespace ridge::test {
 
@@ -28,10 +29,6 @@ inline Transcript run_on(const measure::FakePlan& plan, const std::string& line,
     };
     const int code = cli::run(words_of(line), context);
     return {code, out.str(), err.str()};
-}
-
-inline bool holds(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
 }
 
 }  // namespace ridge::test

@@ -8,6 +8,8 @@
 #include "model/machine/catalogue.h"
 #include "tests/catch.h"
 #include "tests/measure/fakes.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/whole_file.h"
 
 using namespace ridge;
 using namespace ridge::measure;
@@ -77,7 +79,7 @@ TEST_CASE("calibrating the fake finds its ceilings and writes a valid overlay") 
 
     const std::string toml = to_overlay(calibration, "h200-sxm", "NVIDIA H200 SXM 141GB", "NVIDIA");
     CAPTURE(toml);
-    const test::Folder folder;
+    const test::TemporaryFolder folder;
     test::write_text(folder.file("mine.toml"), toml);
     for (const hardware::Problem& problem :
          hardware::check_file(folder.file("mine.toml"), model::schema())) {

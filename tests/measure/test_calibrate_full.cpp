@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <csignal>
-#include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -15,14 +15,17 @@
 #include "tests/cli/run.h"
 #include "tests/measure/fakes.h"
 #include "tests/measure/run_on.h"
+#include "tests/support/environment.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/whole_file.h"
 
 using namespace ridge;
 using measure::FakeDevice;
 using measure::FakePlan;
-using test::Folder;
 using test::h200_plan;
 using test::holds;
 using test::run_on;
+using test::TemporaryFolder;
 using test::Transcript;
 
 namespace {
@@ -30,22 +33,15 @@ namespace {
 /// An empty configuration and data folder for a user, in effect while the object lives.
 class Home {
   public:
-    Home() {
-        ::setenv("XDG_CONFIG_HOME", folder.file("config").c_str(), 1);
-        ::setenv("XDG_DATA_HOME", folder.file("data").c_str(), 1);
-    }
-    ~Home() {
-        ::unsetenv("XDG_CONFIG_HOME");
-        ::unsetenv("XDG_DATA_HOME");
-    }
-    Home(const Home&) = delete;
-    Home& operator=(const Home&) = delete;
-
     [[nodiscard]] std::string overlay() const {
         return folder.file("config/ridge/gpus/h200-sxm.calibrated.toml");
     }
 
-    Folder folder;
+    TemporaryFolder folder;
+
+  private:
+    test::Variable configuration_{"XDG_CONFIG_HOME", folder.file("config")};
+    test::Variable data_{"XDG_DATA_HOME", folder.file("data")};
 };
 
 /// An H200 that writes memory more slowly and whose wgmma kernel issues less often.

@@ -2,8 +2,6 @@
 // that made their data.
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -23,27 +21,14 @@
 #include "model/roof/band.h"
 #include "tests/catch.h"
 #include "tests/measure/fakes.h"
+#include "tests/support/error_message.h"
 #include "tests/support/fake_device.h"
+#include "tests/support/temporary_folder.h"
 
 namespace ridge::measure {
 namespace {
 
-/// A temporary file, removed when the object is destroyed.
-class TemporaryFile {
-  public:
-    explicit TemporaryFile(const std::string& text)
-        : path_((std::filesystem::temp_directory_path() / "ridge_test_fit_rows.csv").string()) {
-        std::ofstream(path_) << text;
-    }
-    ~TemporaryFile() { std::filesystem::remove(path_); }
-    TemporaryFile(const TemporaryFile&) = delete;
-    TemporaryFile& operator=(const TemporaryFile&) = delete;
-
-    [[nodiscard]] const std::string& path() const { return path_; }
-
-  private:
-    std::string path_;
-};
+using test::TemporaryFile;
 
 TEST_CASE("least squares finds the parameters and ignores an outlier", "[fit]") {
     // ln of 3 x^0.5 at ten points. One of the points is ten times too high.
@@ -170,7 +155,8 @@ TEST_CASE("rows of a table are read", "[fit]") {
         "gpu,op,dtype,gpus,bytes,expr,elements,measured_us,source\n"
         "h100-sxm,all_reduce,half,8,1024,,,12.5,aiconfigurator h100_sxm nccl\n"
         "h100-sxm,all_reduce,int8,8,1024,,,12.5,own\n"
-        "h100-sxm,elementwise,fp32,,,\"pow(x, y)\",4096,3.25,own\n");
+        "h100-sxm,elementwise,fp32,,,\"pow(x, y)\",4096,3.25,own\n",
+        ".csv");
     const std::vector<MeasuredRow> rows = read_rows(file.path());
     REQUIRE(rows.size() == 3);
     // The table from aiconfigurator counts elements of 2 bytes, the own table bytes.
@@ -183,7 +169,8 @@ TEST_CASE("rows of a table are read", "[fit]") {
 }
 
 TEST_CASE("an unknown column of a table is refused unless it is kept", "[fit]") {
-    const TemporaryFile file("gpu,op,m,n,k,betch,measured_us\nh100-sxm,matmul,64,64,64,3,12.5\n");
+    const TemporaryFile file("gpu,op,m,n,k,betch,measured_us\nh100-sxm,matmul,64,64,64,3,12.5\n",
+                             ".csv");
     CHECK_THROWS_WITH(read_rows(file.path()), Catch::Contains("column 'betch' is not known") &&
                                                   Catch::Contains("did you mean 'batch'?"));
     CHECK(read_rows(file.path(), {.names = {"betch"}}).size() == 1);
@@ -191,13 +178,8 @@ TEST_CASE("an unknown column of a table is refused unless it is kept", "[fit]") 
 
 TEST_CASE("errors in tables name their place", "[fit]") {
     const auto message_of = [](const std::string& text) -> std::string {
-        const TemporaryFile file(text);
-        try {
-            static_cast<void>(read_rows(file.path()));
-        } catch (const InputError& error) {
-            return error.what();
-        }
-        return {};
+        const TemporaryFile file(text, ".csv");
+        return test::message_of([&] { return read_rows(file.path()); });
     };
     CHECK(message_of("gpu,op\na,copy\n").find("no column 'measured_us'") != std::string::npos);
     const std::string text = message_of("gpu,op,elements,measured_us\nt4,copy,8,1\nt4,copy,8,-1\n");
@@ -291,7 +273,7 @@ TEST_CASE("a fitted value is written so that the schema reads it back", "[fit]")
 TEST_CASE("bands are quantiles of their class's residuals", "[fit]") {
     FakePlan plan = test::h200_plan();
     plan.noise = 0.0;
-    const test::Folder folder;
+    const test::TemporaryFolder folder;
     // 54 copies at the predicted time and 6 a quarter slower.
     for (const double bias : {1.0, 1.25}) {
         plan.bias = bias;
@@ -338,7 +320,7 @@ TEST_CASE("bands are quantiles of their class's residuals", "[fit]") {
 }
 
 TEST_CASE("bundled attention is fitted from records", "[fit]") {
-    const test::Folder folder;
+    const test::TemporaryFolder folder;
     FakePlan plan = test::h200_plan();
     plan.noise = 1e-4;
     plan.machine.residuals = nullptr;  // parameters are fitted without corrections
@@ -387,9 +369,8 @@ TEST_CASE("records of a slower kernel give its parameters", "[fit]") {
     kernel.step *= 1.25;
     kernel.store_per_sm = kernel.store_per_sm / 1.25;
     FakeDevice device(plan);
-    const std::string path =
-        (std::filesystem::temp_directory_path() / "ridge_test_fit_records.jsonl").string();
-    std::filesystem::remove(path);
+    const test::TemporaryFolder folder;
+    const std::string path = folder.file("records.jsonl");
     for (const int size : {128, 256, 512, 1024, 1536, 2048, 4096, 6144}) {
         const std::string n = std::to_string(size);
         for (const std::string k : {"64", "512", "4096"}) {
@@ -404,7 +385,6 @@ TEST_CASE("records of a slower kernel give its parameters", "[fit]") {
     const double before = machine("h200-sxm").matmul.bundled.mma->issue_fraction;
     const auto reports =
         fit_matmul({.data = {}, .gpus = {}, .machine = machine, .records = {path}});
-    std::filesystem::remove(path);
     REQUIRE(reports.size() == 1);
     CHECK(reports[0].name == "h200-sxm mma");
     CHECK(reports[0].fitted.back().errors.mean < 5e-3);
@@ -424,7 +404,8 @@ TEST_CASE("rows of experts whose tiles another model may have tuned are told apa
         "h200-sxm,moe,cutlass,64,4096,2048,8,256,2,2,100\n"   // another model, same shape
         "b200,moe,cutlass,8,4096,1024,10,512,1,4,50\n"        // the same on another GPU
         "h200-sxm,moe,cutlass,64,4096,1024,10,512,1,2,100\n"  // 256 experts per GPU: one model only
-        "h200-sxm,moe,cutlass,64,4096,2048,8,256,1,2,100\n");  // 2048 wide: one model only
+        "h200-sxm,moe,cutlass,64,4096,2048,8,256,1,2,100\n",  // 2048 wide: one model only
+        ".csv");
     const ExpertRows rows = split_experts(read_rows(file.path()));
     REQUIRE(rows.shared.size() == 3);
     CHECK(rows.shared[0].line == 2);
@@ -452,7 +433,7 @@ TEST_CASE("streaming kernels are fitted from records", "[fit]") {
             questions.push_back(test::question(text));
         }
     }
-    const test::Folder folder;
+    const test::TemporaryFolder folder;
     const SuiteResult measured = measure_suite(device, questions, {.folder = folder.path()});
     REQUIRE(measured.records.size() == questions.size());
     const FitRequest request{

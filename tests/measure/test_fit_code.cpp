@@ -9,6 +9,7 @@
 #include "model/predict.h"
 #include "tests/catch.h"
 #include "tests/measure/fakes.h"
+#include "tests/support/temporary_folder.h"
 
 namespace ridge::measure {
 namespace {
@@ -36,7 +37,7 @@ TEST_CASE("records give the costs of the code that made them", "[fit]") {
     const double slots = 0.7 * softmax.slots;
     softmax.chain = chain;
     softmax.slots = slots;
-    const test::Folder folder;
+    const test::TemporaryFolder folder;
     for (const std::string& text : expand("softmax dtype={bf16,fp32} impl=torch rows={8,512,8192} "
                                           "cols={64,1024,4096,20000,50257,65536,131072}")) {
         append_record(folder.path() + "/rows.jsonl", record_by(plan, test::question(text)));
@@ -67,7 +68,7 @@ TEST_CASE("records give the costs of the code that made them", "[fit]") {
 
 TEST_CASE("compiled products, several kernels in one time, are not used for fits", "[fit]") {
     const FakePlan plan = test::h200_plan();
-    const test::Folder folder;
+    const test::TemporaryFolder folder;
     const std::string file = folder.path() + "/rows.jsonl";
     for (const std::string& text : expand("matmul m={64,4096} n=4096 k=4096 dtype=bf16 "
                                           "epilogue={none,bias_gelu} impl=compiled")) {

@@ -12,6 +12,8 @@
 #include "model/predict.h"
 #include "tests/catch.h"
 #include "tests/measure/fakes.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/whole_file.h"
 
 namespace ridge::measure {
 namespace {
@@ -74,7 +76,7 @@ TEST_CASE("attention of a GPU without page blocks is fitted without a number tha
                      std::to_string(1.1 * prediction.time.in(units::us)) + "\n";
         }
     }
-    const test::Folder folder;
+    const test::TemporaryFolder folder;
     test::write_text(folder.file("attention_decode.csv"), table);
     const auto reports =
         fit_attention({.data = folder.path(), .gpus = {}, .machine = [&](const std::string&) {

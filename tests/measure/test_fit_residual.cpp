@@ -1,7 +1,5 @@
 // Fits of a residual correction to known residuals, to too few rows, and to rows without residuals.
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include "hardware/error.h"
@@ -10,37 +8,19 @@
 #include "model/machine/catalogue.h"
 #include "model/predict.h"
 #include "tests/catch.h"
+#include "tests/model/machines.h"
+#include "tests/support/temporary_folder.h"
 
 namespace ridge::measure {
 namespace {
 
-/// A temporary folder, removed when the object is destroyed.
-class TemporaryFolder {
-  public:
-    TemporaryFolder() : path_(std::filesystem::temp_directory_path() / "ridge_test_fit_residual") {
-        std::filesystem::create_directories(path_);
-    }
-    ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-    TemporaryFolder(const TemporaryFolder&) = delete;
-    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-    [[nodiscard]] std::string path() const { return path_.string(); }
-    void write(const std::string& name, const std::string& text) const {
-        std::ofstream(path_ / name) << text;
-    }
-
-  private:
-    std::filesystem::path path_;
-};
-
-model::Machine analytic(const std::string& gpu) {
-    return model::make_machine(model::catalogue().at(gpu, hardware::View::analytic));
-}
+using test::analytic_machine;
+using test::TemporaryFolder;
 
 /// Times of products of `columns` widths, 10 values of m and 4 of k: the predictions times
 /// exp(share x (log2 m - 6)).
 std::string products(const std::string& gpu, int columns, double share) {
-    const model::Machine machine = analytic(gpu);
+    const model::Machine& machine = analytic_machine(gpu);
     std::string text = "gpu,op,dtype,m,n,k,l2,launch,measured_us\n";
     for (int column = 1; column <= columns; ++column) {
         for (std::int64_t m = 8; m <= 4096; m *= 2) {
@@ -59,7 +39,7 @@ std::string products(const std::string& gpu, int columns, double share) {
 }
 
 FitRequest request_of(const TemporaryFolder& folder, std::vector<std::string> gpus) {
-    return {.data = folder.path(), .gpus = std::move(gpus), .machine = analytic};
+    return {.data = folder.path(), .gpus = std::move(gpus), .machine = analytic_machine};
 }
 
 }  // namespace
@@ -128,7 +108,7 @@ TEST_CASE("a correction builds on a relative's trees if it has few rows of its o
     // Its box covers both sets of rows, so what the relative knows of wider products holds here
     // too.
     const auto at_2048 = [](const ResidualReport& report) {
-        model::Machine machine = analytic("h100-sxm");
+        model::Machine machine = analytic_machine("h100-sxm");
         auto residuals = std::make_shared<model::Residuals>();
         residuals->set(report.residual_class, report.fit);
         machine.residuals = std::move(residuals);

@@ -6,12 +6,14 @@
 #include "model/predict.h"
 #include "tests/catch.h"
 #include "tests/measure/fakes.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/whole_file.h"
 
 using namespace ridge;
 using namespace ridge::measure;
-using ridge::test::Folder;
 using ridge::test::h200_plan;
 using ridge::test::question;
+using ridge::test::TemporaryFolder;
 
 namespace {
 
@@ -159,7 +161,7 @@ TEST_CASE("without counters there are times, and a reason for the missing counte
 }
 
 TEST_CASE("a fatal error stops the run; its record is kept and the rest is left for later") {
-    const Folder folder;
+    const TemporaryFolder folder;
     FakeDevice device(plan_with_fault("softmax", Fault::fatal));
     const SuiteResult result = measure_suite(device, five_questions(), {.folder = folder.path()});
     REQUIRE(result.stopped);
@@ -177,7 +179,7 @@ TEST_CASE("a fatal error stops the run; its record is kept and the rest is left 
 }
 
 TEST_CASE("a second run skips existing records, and an interrupted run can be continued") {
-    const Folder folder;
+    const TemporaryFolder folder;
     bool stop = false;
     SuiteOptions options;
     options.folder = folder.path();
@@ -202,7 +204,7 @@ TEST_CASE("a second run skips existing records, and an interrupted run can be co
 }
 
 TEST_CASE("a run continues despite damaged records") {
-    const Folder folder;
+    const TemporaryFolder folder;
     FakeDevice device(h200_plan());
     const std::vector<Question> one{question("copy elements=4096")};
     static_cast<void>(measure_suite(device, one, {.folder = folder.path()}));

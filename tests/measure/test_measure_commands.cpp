@@ -9,15 +9,17 @@
 #include "tests/cli/run.h"
 #include "tests/measure/fakes.h"
 #include "tests/measure/run_on.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/whole_file.h"
 
 using namespace ridge;
 using measure::FakeDevice;
 using measure::FakePlan;
 using measure::Fault;
-using test::Folder;
 using test::h200_plan;
 using test::holds;
 using test::run_on;
+using test::TemporaryFolder;
 using test::Transcript;
 
 namespace {
@@ -27,7 +29,7 @@ Transcript run_fake(const std::string& line) {
 }
 
 /// Writes records of a few operations whose times are 10 % above the predictions.
-void fill(const Folder& folder) {
+void fill(const TemporaryFolder& folder) {
     FakePlan plan = h200_plan();
     plan.bias = 1.1;
     const Transcript t =
@@ -81,7 +83,7 @@ TEST_CASE("a wrong kernel gives exit code 3 and no time") {
 }
 
 TEST_CASE("the quick suite runs, keeps records and resumes") {
-    const Folder folder;
+    const TemporaryFolder folder;
     const Transcript first = run_fake("measure --suite quick -o " + folder.path());
     CAPTURE(first.err);
     CHECK(first.code == 0);
@@ -94,7 +96,7 @@ TEST_CASE("the quick suite runs, keeps records and resumes") {
 }
 
 TEST_CASE("Ctrl-C ends cleanly and a second run continues") {
-    const Folder folder;
+    const TemporaryFolder folder;
     FakePlan plan = h200_plan();
     int samples = 0;
     plan.on_sample = [&samples] {
@@ -122,7 +124,7 @@ TEST_CASE("random shapes are measured") {
 }
 
 TEST_CASE("validate reports in every format and fails above the bound") {
-    const Folder folder;
+    const TemporaryFolder folder;
     fill(folder);
     const Transcript table = run_fake("validate " + folder.path());
     CAPTURE(table.out, table.err);
@@ -143,7 +145,7 @@ TEST_CASE("validate reports in every format and fails above the bound") {
 }
 
 TEST_CASE("validate names damaged lines and reads the others") {
-    const Folder folder;
+    const TemporaryFolder folder;
     fill(folder);
     const std::string path = folder.file("matmul.jsonl");
     test::write_text(path, test::text_of(path) + "nonsense\n");
@@ -157,7 +159,7 @@ TEST_CASE("validate names damaged lines and reads the others") {
 }
 
 TEST_CASE("plot scatter and sweep draw records") {
-    const Folder folder;
+    const TemporaryFolder folder;
     fill(folder);
     const Transcript scatter = run_fake("plot scatter " + folder.path() + " --ascii");
     CAPTURE(scatter.err);
@@ -174,7 +176,7 @@ TEST_CASE("plot scatter and sweep draw records") {
 }
 
 TEST_CASE("roofline joins measured and predicted points and shows measured roofs") {
-    const Folder folder;
+    const TemporaryFolder folder;
     fill(folder);
     REQUIRE(run_fake("calibrate -o " + folder.file("mine.toml")).code == 0);
     const std::string records =
@@ -201,7 +203,7 @@ TEST_CASE("roofline joins measured and predicted points and shows measured roofs
 }
 
 TEST_CASE("calibrate writes an overlay that ridge gpus check accepts") {
-    const Folder folder;
+    const TemporaryFolder folder;
     const Transcript t = run_fake("calibrate -o " + folder.file("mine.toml"));
     CAPTURE(t.err);
     REQUIRE(t.code == 0);
@@ -228,7 +230,7 @@ TEST_CASE("doctor says what works, what is missing, and the remedy") {
 }
 
 TEST_CASE("effect --measure measures the points of an effect, keeps records, and compares") {
-    const Folder folder;
+    const TemporaryFolder folder;
     const std::string line = "effect bank-conflicts --measure --format csv --save " + folder.path();
     const Transcript t = run_fake(line);
     CAPTURE(t.out, t.err);

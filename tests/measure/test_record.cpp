@@ -15,11 +15,13 @@
 #include "measure/record/record.h"
 #include "tests/catch.h"
 #include "tests/measure/fakes.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/whole_file.h"
 
 using namespace ridge;
 using namespace ridge::measure;
 using ridge::test::example_record;
-using ridge::test::Folder;
+using ridge::test::TemporaryFolder;
 using ridge::test::text_of;
 using ridge::test::write_text;
 
@@ -178,7 +180,7 @@ TEST_CASE("a file that is cut anywhere loses at most one record") {
 }
 
 TEST_CASE("appending removes an incomplete line and keeps a complete one") {
-    const Folder folder;
+    const TemporaryFolder folder;
     const std::string path = folder.file("records.jsonl");
     const Record record = example_record();
     const std::string line = to_json_line(record);
@@ -193,7 +195,7 @@ TEST_CASE("appending removes an incomplete line and keeps a complete one") {
 }
 
 TEST_CASE("a file that is not ridge's is refused and left as it is") {
-    const Folder folder;
+    const TemporaryFolder folder;
     const std::string path = folder.file("matmul.jsonl");
     const Record record = example_record();
     for (const std::string& foreign :
@@ -207,7 +209,7 @@ TEST_CASE("a file that is not ridge's is refused and left as it is") {
 }
 
 TEST_CASE("a signal while another program holds the file loses no record") {
-    const Folder folder;
+    const TemporaryFolder folder;
     const std::string path = folder.file("records.jsonl");
     const Record record = example_record();
     append_record(path, record);
@@ -246,7 +248,7 @@ TEST_CASE("a record that cannot be written is an error with the reason") {
 }
 
 TEST_CASE("folders are read in order, and a missing path is an error") {
-    const Folder folder;
+    const TemporaryFolder folder;
     append_record(folder.file("b.jsonl"), example_record("copy elements=4096"));
     append_record(folder.file("a.jsonl"), example_record("transpose rows=64 cols=64"));
     write_text(folder.file("notes.txt"), "not records");

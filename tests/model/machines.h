@@ -1,4 +1,4 @@
-// Machines of the catalogue, made once for all tests of a program.
+// The catalogue and its machines, made once for all tests of a program.
 //
 //   using test::machine;
 //   const Outcome outcome = predict(op, {}, machine("a100-sxm-80gb"));
@@ -6,18 +6,33 @@
 
 #include <map>
 #include <string>
+#include <utility>
 
 #include "model/machine/catalogue.h"
 #include "model/machine/machine.h"
 
 namespace ridge::test {
 
-inline const model::Machine& machine(const std::string& gpu) {
-    static const hardware::Catalogue catalogue = model::catalogue();
-    static std::map<std::string, model::Machine> machines;
-    const auto found = machines.find(gpu);
+inline const hardware::Catalogue& catalogue() {
+    static const hardware::Catalogue embedded = model::catalogue();
+    return embedded;
+}
+
+inline const model::Machine& machine_in(const std::string& gpu, hardware::View view) {
+    static std::map<std::pair<std::string, hardware::View>, model::Machine> machines;
+    const std::pair key(gpu, view);
+    const auto found = machines.find(key);
     if (found != machines.end()) return found->second;
-    return machines.emplace(gpu, model::make_machine(catalogue.at(gpu))).first->second;
+    return machines.emplace(key, model::make_machine(catalogue().at(gpu, view))).first->second;
+}
+
+inline const model::Machine& machine(const std::string& gpu) {
+    return machine_in(gpu, hardware::View::calibrated);
+}
+
+/// The machine without its residual corrections.
+inline const model::Machine& analytic_machine(const std::string& gpu) {
+    return machine_in(gpu, hardware::View::analytic);
 }
 
 inline const model::Machine& h200() {

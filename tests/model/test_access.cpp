@@ -6,7 +6,6 @@
 #include "model/access/working_set.h"
 #include "model/advice.h"
 #include "model/bundled/access.h"
-#include "model/core/fields.h"
 #include "model/explain.h"
 #include "model/footprint/footprint.h"
 #include "model/machine/catalogue.h"
@@ -246,10 +245,7 @@ TEST_CASE("a machine without the needed figures gives the reason", "[access]") {
 }
 
 TEST_CASE("the degree has the name that fits its pattern", "[access]") {
-    const auto parsed = [](std::string_view text) {
-        const OperationText words = parse_operation(text);
-        return std::get<Access>(make_operation(words.kind, words.parameters));
-    };
+    const auto parsed = [](std::string_view text) { return test::make<Access>(text); };
     CHECK(parsed("access pattern=strided elements=10 stride=3").degree == 3);
     CHECK(parsed("access pattern=misaligned elements=10 offset=5 dtype=bf16").degree == 5);
     CHECK(parsed("access pattern=divergent elements=10 paths=32").degree == 32);

@@ -3,8 +3,8 @@
 #include "model/advice.h"
 
 #include "model/core/fields.h"
-#include "model/machine/catalogue.h"
 #include "tests/catch.h"
+#include "tests/model/machines.h"
 
 using namespace ridge;
 using namespace ridge::model;
@@ -12,8 +12,7 @@ using namespace ridge::model;
 namespace {
 
 std::vector<Advice> advice_for(const char* text, const char* gpu) {
-    const hardware::Catalogue catalogue = model::catalogue();
-    const Machine machine = make_machine(catalogue.at(gpu));
+    const Machine& machine = test::machine(gpu);
     const OperationText parsed = parse_operation(text);
     const Operation op = make_operation(parsed.kind, parsed.parameters);
     const Execution execution = make_execution(parsed.parameters);

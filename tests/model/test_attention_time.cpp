@@ -3,28 +3,19 @@
 
 #include <array>
 #include <cmath>
-#include <map>
 #include <random>
 #include <string>
 
-#include "model/machine/catalogue.h"
 #include "model/predict.h"
 #include "tests/catch.h"
+#include "tests/model/machines.h"
 #include "tests/model/toy_machine.h"
 
 namespace ridge::model {
 namespace {
 
+using test::analytic_machine;
 using units::us;
-
-const Machine& analytic_machine(const std::string& gpu) {
-    static const hardware::Catalogue catalogue = model::catalogue();
-    static std::map<std::string, Machine> machines;
-    const auto found = machines.find(gpu);
-    if (found != machines.end()) return found->second;
-    return machines.emplace(gpu, make_machine(catalogue.at(gpu, hardware::View::analytic)))
-        .first->second;
-}
 
 Execution with(Implementation implementation, LaunchMode launch = LaunchMode::kernel) {
     Execution execution;

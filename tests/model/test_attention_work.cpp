@@ -8,23 +8,15 @@
 #include <vector>
 
 #include "tests/catch.h"
+#include "tests/model/square_attention.h"
 
 namespace ridge::model {
 namespace {
 
+using test::attention;
+
 constexpr std::array implementations{Implementation::standard, Implementation::flash1,
                                      Implementation::flash2, Implementation::flash3};
-
-Attention attention(std::int64_t batch, std::int64_t heads, std::int64_t seq,
-                    std::int64_t head_dim) {
-    return {.batch = batch,
-            .heads = heads,
-            .kv_heads = heads,
-            .seq_q = seq,
-            .seq_kv = seq,
-            .head_dim = head_dim,
-            .type = DataType::fp16};
-}
 
 /// GPT-2 medium with 1024 tokens and batch 64, as in the FlashAttention paper's figure 2.
 Attention gpt2_medium(Direction direction = Direction::forward) {

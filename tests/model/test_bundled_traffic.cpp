@@ -1,10 +1,9 @@
 // Sectors that the bundled streaming kernels move: rules worked by hand, and counters of an H200.
-#include "model/core/fields.h"
 #include "model/machine/catalogue.h"
-#include "model/predict.h"
 #include "model/streams/bundled_traffic.h"
 #include "tests/catch.h"
 #include "tests/model/machines.h"
+#include "tests/model/parsed.h"
 
 namespace ridge::model {
 namespace {
@@ -16,10 +15,7 @@ const MemoryParameters& memory() {
 }
 
 double bytes(const std::string& text, Implementation implementation) {
-    const OperationText parsed = parse_operation(text);
-    const Operation op = make_operation(parsed.kind, parsed.parameters);
-    return std::get<Prediction>(predict(op, {.implementation = implementation}, h200()))
-        .work.l2.base();
+    return test::prediction_of(text, {.implementation = implementation}, h200()).work.l2.base();
 }
 
 TEST_CASE("a norm reads its weights once per multiprocessor", "[bundled]") {

@@ -7,6 +7,7 @@
 #include "model/roof/band.h"
 #include "model/roof/roofline.h"
 #include "tests/catch.h"
+#include "tests/support/text.h"
 
 namespace ridge::model {
 namespace {
@@ -41,7 +42,7 @@ std::string all_of(const std::vector<std::string>& lines) {
 
 bool mentions(const std::string& text, std::string_view part) {
     UNSCOPED_INFO(text);
-    return text.find(part) != std::string::npos;
+    return test::holds(text, part);
 }
 
 TEST_CASE("an explanation names bound, limiter, intensity, ridge point and lower bound",

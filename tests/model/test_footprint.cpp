@@ -7,20 +7,12 @@
 
 #include "hardware/error.h"
 #include "tests/catch.h"
+#include "tests/model/square_attention.h"
 
 namespace ridge::model {
 namespace {
 
-Attention attention(std::int64_t batch, std::int64_t heads, std::int64_t seq, std::int64_t head_dim,
-                    DataType type = DataType::fp16) {
-    return {.batch = batch,
-            .heads = heads,
-            .kv_heads = heads,
-            .seq_q = seq,
-            .seq_kv = seq,
-            .head_dim = head_dim,
-            .type = type};
-}
+using test::attention;
 
 TEST_CASE("FlashAttention paper, table 21", "[footprint]") {
     // B 16, H 8, d 64, fp16, forward and backward, in MiB, truncated. N = 128: T = 2 MiB, S = 4

@@ -1,23 +1,21 @@
 // Operations that only a framework's kernels carry out: how they are written and what they move.
 #include "model/core/fields.h"
 #include "model/footprint/footprint.h"
-#include "model/machine/catalogue.h"
 #include "model/predict.h"
 #include "model/streams/elementwise_work.h"
 #include "model/streams/row_work.h"
 #include "tests/catch.h"
+#include "tests/model/machines.h"
+#include "tests/model/parsed.h"
 
 namespace ridge::model {
 namespace {
 
-Operation operation_of(const char* text) {
-    const OperationText parsed = parse_operation(text);
-    return make_operation(parsed.kind, parsed.parameters);
-}
+using test::h200;
+using test::operation_of;
 
 Prediction predicted(const char* text, const Execution& execution = {}) {
-    static const Machine machine = make_machine(catalogue().at("h200-sxm"));
-    return std::get<Prediction>(predict(operation_of(text), execution, machine));
+    return test::prediction_of(text, execution, h200());
 }
 
 TEST_CASE("eager means torch, embedding means gather, cumsum means scan", "[framework]") {
@@ -48,7 +46,7 @@ TEST_CASE("framework operations survive conversion to text and back", "[framewor
 }
 
 TEST_CASE("bundled kernels refuse operations that they do not implement", "[framework]") {
-    static const Machine machine = make_machine(catalogue().at("h200-sxm"));
+    const Machine& machine = h200();
     for (const char* text :
          {"sum rows=8 cols=16 axis=columns", "elementwise expr=dropout(x) elements=8",
           "elementwise expr=x elements=8 out_dtype=fp32"}) {
@@ -142,9 +140,8 @@ TEST_CASE(
     CHECK_THROWS_WITH(operation_of("cat rows=3 cols=5 inner=4 inputs=2"),
                       Catch::Contains("inner must divide"));
     // On a GPU without its own times for PyTorch, the index arithmetic counts as well.
-    static const Machine other = make_machine(catalogue().at("v100-pcie"));
     const auto on = [](const char* text) {
-        return std::get<Prediction>(predict(operation_of(text), {}, other)).time;
+        return test::prediction_of(text, {}, test::machine("v100-pcie")).time;
     };
     CHECK(on("cat dtype=bf16 rows=4096 cols=4096 inner=64 inputs=2") >
           on("cat dtype=bf16 rows=4096 cols=4096 inputs=2"));

@@ -24,6 +24,7 @@
 #include "tests/catch.h"
 #include "tests/model/random_operation.h"
 #include "tests/support/sample.h"
+#include "tests/support/scaled_field.h"
 
 namespace ridge::model {
 namespace {
@@ -231,21 +232,6 @@ std::string fault_of(const hardware::Description& gpu, const std::string& field,
     }
 }
 
-/// Multiplies a field. Returns false if it is not a number or does not change.
-bool scale_field(hardware::Datum& datum, double by) {
-    if (auto* const number = std::get_if<double>(&datum.value)) {
-        *number *= by;
-        return true;
-    }
-    auto* const count = std::get_if<std::int64_t>(&datum.value);
-    if (count == nullptr) return false;
-    const double scaled = std::round(static_cast<double>(*count) * by);
-    const auto changed = static_cast<std::int64_t>(std::clamp(scaled, 1.0, 9e15));
-    const bool differs = changed != *count;
-    *count = changed;
-    return differs;
-}
-
 const std::vector<Case>& chosen_cases() {
     static const std::vector<Case> cases = cases_of({LaunchMode::graph}, {L2State::warm});
     return cases;
@@ -348,7 +334,7 @@ TEST_CASE(
             const hardware::Datum described = datum;
             for (const double by : scales) {
                 CAPTURE(path, by);
-                if (scale_field(datum, by)) is_sound_with(changed, path);
+                if (test::scale_field(datum, by)) is_sound_with(changed, path);
                 datum = described;
             }
         }

@@ -1,28 +1,23 @@
 // Times of latent attention and of blocks of experts, worked by hand.
 #include <cmath>
 
-#include "model/core/fields.h"
-#include "model/machine/catalogue.h"
 #include "model/mla/time.h"
 #include "model/moe/time.h"
-#include "model/predict.h"
 #include "tests/catch.h"
+#include "tests/model/machines.h"
 #include "tests/model/parsed.h"
 
 namespace ridge::model {
 namespace {
 
+using test::h200;
 using test::make;
-
-Machine hopper() {
-    return make_machine(catalogue().at("h200-sxm"));
-}
 
 constexpr Execution warm{.l2 = L2State::warm, .launch = LaunchMode::kernel};
 constexpr Execution cold{.l2 = L2State::cold, .launch = LaunchMode::kernel};
 
 TEST_CASE("absorbed decoding combines tiles of heads with the stream of latents", "[mla]") {
-    const Machine machine = hopper();
+    const Machine& machine = h200();
     const MlaDecodeParameters plain{.start = 5.0 * units::us, .query_passes = 1e-9};
     // One tile of 64 heads on each of 132 multiprocessors, with 100 blocks of 64 keys.
     const auto op = make<Mla>("mla batch=132 heads=64 seq_q=1 seq_kv=6400");
@@ -39,7 +34,7 @@ TEST_CASE("absorbed decoding combines tiles of heads with the stream of latents"
 }
 
 TEST_CASE("few sequences split their keys over the multiprocessors", "[mla]") {
-    const Machine machine = hopper();
+    const Machine& machine = h200();
     const MlaDecodeParameters plain{.combine = 1.0 * units::us, .combine_split = 0.1 * units::us};
     // There are 132 / 2 = 66 parts of 1024 blocks; the longest has 16 blocks.
     const auto op = make<Mla>("mla batch=1 heads=128 seq_q=1 seq_kv=65536");
@@ -54,19 +49,19 @@ TEST_CASE("few sequences split their keys over the multiprocessors", "[mla]") {
 }
 
 TEST_CASE("below 64 heads, Blackwell uses tiles of 16 heads and reads latents again", "[mla]") {
-    const Machine machine = make_machine(catalogue().at("b200"));
+    const Machine& machine = test::machine("b200");
     const MlaDecodeParameters plain{.narrow_fraction = 0.25, .repeats = 0.5};
     const auto op = make<Mla>("mla batch=64 heads=32 seq_q=1 seq_kv=32768");
     CHECK(decode_tile_heads(op, machine) == 16);
     CHECK(decode_tile_heads(make<Mla>("mla heads=64 seq_q=1 seq_kv=64"), machine) == 128);
-    CHECK(decode_tile_heads(op, hopper()) == 64);
+    CHECK(decode_tile_heads(op, h200()) == 64);
     const MlaTime time = mla_decode_time(op, plain, cold, machine);
     // Two tiles of heads read the cache one and a half times.
     CHECK(time.dram.base() == Approx(1.5 * 64.0 * 32768.0 * 576.0 * 2.0 / 7.7e12));
 }
 
 TEST_CASE("prefill walks causal blocks of 128 by 128", "[mla]") {
-    const Machine machine = hopper();
+    const Machine& machine = h200();
     const MlaPrefillParameters plain{.rotate_passes = 1e-9, .tail = 1e-9};
     // 4 tiles of queries per head see 1 + 2 + 3 + 4 blocks of keys; 330 heads fill 10 waves of 132.
     const auto op = make<Mla>("mla phase=prefill batch=33 heads=10 seq=512");
@@ -81,12 +76,8 @@ TEST_CASE("prefill walks causal blocks of 128 by 128", "[mla]") {
 }
 
 TEST_CASE("decoding an 8-bit cache has its own parameters and pipe", "[mla]") {
-    const auto time_of = [](std::string_view text, std::string_view gpu) {
-        const OperationText parsed = parse_operation(text);
-        const Outcome outcome =
-            predict(make_operation(parsed.kind, parsed.parameters), {.launch = LaunchMode::graph},
-                    make_machine(catalogue().at(gpu)));
-        return std::get<Prediction>(outcome);
+    const auto time_of = [](std::string_view text, const char* gpu) {
+        return test::prediction_of(text, {.launch = LaunchMode::graph}, test::machine(gpu));
     };
     const char* const wide = "mla batch=64 heads=16 seq_q=1 seq_kv=16384";
     const char* const narrow = "mla batch=64 heads=16 seq_q=1 seq_kv=16384 kv_dtype=fp8";
@@ -102,13 +93,11 @@ TEST_CASE("decoding an 8-bit cache has its own parameters and pipe", "[mla]") {
 }
 
 TEST_CASE("a prediction from the roofline alone has the roofline's band", "[mla][moe]") {
-    const Machine machine = make_machine(catalogue().at("a100-sxm-80gb"));
+    const Machine& machine = test::machine("a100-sxm-80gb");
     for (const char* const text :
          {"mla batch=64 heads=16 seq_q=1 seq_kv=16384",
           "moe tokens=512 hidden=1024 intermediate=512 topk=2 experts=8"}) {
-        const OperationText parsed = parse_operation(text);
-        const auto p = std::get<Prediction>(
-            predict(make_operation(parsed.kind, parsed.parameters), warm, machine));
+        const Prediction p = test::prediction_of(text, warm, machine);
         CAPTURE(text);
         CHECK(p.confidence == Confidence::roofline);
         CHECK(noted<note::RooflineOnly>(p) != nullptr);
@@ -153,7 +142,7 @@ Outcome ten_microseconds(const Matmul&, const Execution& execution, const Machin
 }
 
 TEST_CASE("the time of a block of experts is the sum of its kernels", "[moe]") {
-    const Machine machine = hopper();
+    const Machine& machine = h200();
     const double clocks = machine.boost_clock.base() * 132.0;
     const MoeParameters plain{.start = 10.0 * units::us,
                               .sort = 4.0 * units::us,
@@ -199,7 +188,7 @@ Outcome roofline_alone(const Matmul&, const Execution&, const Machine&) {
 
 TEST_CASE("without a model of the products there is no model of the experts", "[moe]") {
     const auto op = make<Moe>("moe tokens=512 hidden=1024 intermediate=512 topk=2 experts=8");
-    CHECK_FALSE(moe_time(op, {}, cold, hopper(), roofline_alone).has_value());
+    CHECK_FALSE(moe_time(op, {}, cold, h200(), roofline_alone).has_value());
 }
 
 }  // namespace

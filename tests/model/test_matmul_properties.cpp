@@ -1,27 +1,19 @@
 // Properties of matrix-product predictions over random shapes: better hardware is never slower, no
 // time is below its bound, cold is never faster than warm, more work never takes much less time.
 #include <cmath>
-#include <map>
 #include <string>
 
-#include "model/machine/catalogue.h"
 #include "model/predict.h"
 #include "tests/catch.h"
+#include "tests/model/machines.h"
 #include "tests/model/random_operation.h"
 #include "tests/model/tally.h"
 
 using namespace ridge;
 using namespace ridge::model;
+using ridge::test::machine;
 
 namespace {
-
-const Machine& machine(const char* name) {
-    static const hardware::Catalogue catalogue = model::catalogue();
-    static std::map<std::string, Machine> machines;
-    const auto found = machines.find(name);
-    if (found != machines.end()) return found->second;
-    return machines.emplace(name, make_machine(catalogue.at(name))).first->second;
-}
 
 class Shapes {
   public:

@@ -1,31 +1,22 @@
 // The matrix-product model: limits worked by hand, choices, terms, notes and band.
 #include "model/matmul/time.h"
 
-#include <map>
 #include <string>
 
-#include "model/machine/catalogue.h"
 #include "model/matmul/band.h"
 #include "model/predict.h"
 #include "tests/catch.h"
+#include "tests/model/machines.h"
 
 using namespace ridge;
 using namespace ridge::model;
 using namespace ridge::units;
+using ridge::test::analytic_machine;
 
 namespace {
 
-const Machine& machine(const char* name) {
-    static const hardware::Catalogue catalogue = model::catalogue();
-    static std::map<std::string, Machine> machines;
-    const auto found = machines.find(name);
-    if (found != machines.end()) return found->second;
-    return machines.emplace(name, make_machine(catalogue.at(name, hardware::View::analytic)))
-        .first->second;
-}
-
 Prediction predicted(const Matmul& op, const char* gpu, const Execution& execution = {}) {
-    return std::get<Prediction>(predict(op, execution, machine(gpu)));
+    return std::get<Prediction>(predict(op, execution, analytic_machine(gpu)));
 }
 
 Time term(const Prediction& p, Resource resource) {
@@ -120,7 +111,7 @@ TEST_CASE("a replayed graph reads different weights each time") {
 }
 
 TEST_CASE("launch modes differ by the gap between kernels") {
-    const Machine& m = machine("h200-sxm");
+    const Machine& m = analytic_machine("h200-sxm");
     const Matmul op{.m = 64, .n = 64, .k = 64};
     const auto kernel = predicted(op, "h200-sxm");
     const auto graph = predicted(op, "h200-sxm", {.launch = LaunchMode::graph});
@@ -242,11 +233,11 @@ TEST_CASE("only a call without a named implementation waits for a framework") {
 }
 
 TEST_CASE("kernels that a GPU cannot run are refused with the reason") {
-    const Outcome ampere =
-        predict(square_4096, {.implementation = Implementation::wgmma}, machine("a100-sxm-80gb"));
+    const Outcome ampere = predict(square_4096, {.implementation = Implementation::wgmma},
+                                   analytic_machine("a100-sxm-80gb"));
     CHECK(std::get<NotModelled>(ampere).reason.find("9.0") != std::string::npos);
     Matmul fp32 = square_4096;
     fp32.type = fp32.output = DataType::fp32;
     CHECK(std::holds_alternative<NotModelled>(
-        predict(fp32, {.implementation = Implementation::mma}, machine("h200-sxm"))));
+        predict(fp32, {.implementation = Implementation::mma}, analytic_machine("h200-sxm"))));
 }

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "hardware/error.h"
 #include "tests/catch.h"
+#include "tests/support/error_message.h"
 
 namespace ridge::model {
 namespace {
@@ -16,12 +16,7 @@ constexpr std::int64_t two_to(int exponent) {
 
 /// The error message, or an empty string if the operation is valid.
 std::string problem_of(const Operation& operation) {
-    try {
-        validate(operation);
-    } catch (const InputError& error) {
-        return error.what();
-    }
-    return {};
+    return test::message_of([&] { validate(operation); });
 }
 
 bool names(const Operation& operation, std::string_view field) {

@@ -11,9 +11,12 @@
 #include "model/predict.h"
 #include "model/residual/correction.h"
 #include "tests/catch.h"
+#include "tests/model/machines.h"
 
 namespace ridge::model {
 namespace {
+
+using test::analytic_machine;
 
 const double largest = largest_correction(ResidualClass::product_16);
 
@@ -60,10 +63,6 @@ Machine machine_with(const std::string& range, const std::string& trees,
         if (path.starts_with("model.residual.product_16.")) gpu.data[path] = datum;
     }
     return make_machine(gpu);
-}
-
-Machine analytic_machine(const char* gpu = "h100-sxm") {
-    return make_machine(catalogue().at(gpu, hardware::View::analytic));
 }
 
 Prediction predicted(const Operation& operation, const Machine& machine, Execution execution = {}) {
@@ -135,7 +134,7 @@ TEST_CASE("a split is a ramp around its threshold", "[residual]") {
 TEST_CASE("a correction is a factor on the analytic time and leaves the terms unchanged",
           "[residual]") {
     const Matmul op{.m = 32, .n = 1024, .k = 1024};
-    const Prediction before = predicted(op, analytic_machine());
+    const Prediction before = predicted(op, analytic_machine("h100-sxm"));
     // m = 32 is the middle of its ramp, n is below its own: ln f = (0.01 + 0.03) / 2 + 0.015.
     const Prediction after =
         predicted(op, machine_with(product_range, rising(100, 300, 900) + ", " + constant(150)));
@@ -154,7 +153,7 @@ TEST_CASE("a correction is a factor on the analytic time and leaves the terms un
 
 TEST_CASE("a correction never exceeds its largest factor or passes the lower bound", "[residual]") {
     const Matmul small{.m = 32, .n = 1024, .k = 1024};
-    const Prediction before = predicted(small, analytic_machine());
+    const Prediction before = predicted(small, analytic_machine("h100-sxm"));
     CHECK(predicted(small, machine_with(product_range, constant(9000))).time / before.time ==
           Approx(largest));
     CHECK(predicted(small, machine_with(product_range, constant(-9000))).time / before.time ==
@@ -319,7 +318,7 @@ TEST_CASE("with corrections, a mask never adds time and twice the tokens take lo
 }
 
 TEST_CASE("PyTorch's kernels have their own corrections", "[residual]") {
-    Machine machine = analytic_machine();
+    Machine machine = analytic_machine("h100-sxm");
     const Machine plain = machine;
     ResidualFit fit{
         .implementation = Implementation::torch, .spread = 1.0, .range = {}, .forest = {}};

@@ -2,19 +2,17 @@
 // a shape, and what does not change its features.
 #include <initializer_list>
 
-#include "model/machine/catalogue.h"
 #include "model/machine/residual_parameters.h"
 #include "model/predict.h"
 #include "model/residual/features.h"
 #include "tests/catch.h"
+#include "tests/model/machines.h"
 #include "tests/model/random_operation.h"
 
 namespace ridge::model {
 namespace {
 
-Machine analytic_machine() {
-    return make_machine(catalogue().at("h200-sxm", hardware::View::analytic));
-}
+using test::analytic_machine;
 
 std::optional<ResidualFeatures> features_of(const Operation& operation, Execution execution,
                                             const Machine& machine) {
@@ -24,7 +22,7 @@ std::optional<ResidualFeatures> features_of(const Operation& operation, Executio
 
 std::string class_of(const Operation& operation, Implementation implementation) {
     const auto found =
-        features_of(operation, {.implementation = implementation}, analytic_machine());
+        features_of(operation, {.implementation = implementation}, analytic_machine("h200-sxm"));
     return found ? std::string(name_of(found->residual_class)) : "";
 }
 
@@ -65,7 +63,7 @@ TEST_CASE(
     "features have one number per name of their class and depend on the L2 state only in its own "
     "feature and the time",
     "[residual][property]") {
-    const Machine machine = analytic_machine();
+    const Machine& machine = analytic_machine("h200-sxm");
     test::Random random(47);
     std::size_t seen = 0;
     for (std::size_t i = 0; i < test::case_count(4000); ++i) {
@@ -99,7 +97,7 @@ TEST_CASE(
 }
 
 TEST_CASE("with corrections, cold is never faster than warm", "[residual][property]") {
-    const Machine machine = make_machine(catalogue().at("h200-sxm"));
+    const Machine& machine = test::h200();
     test::Random random(53);
     for (std::size_t i = 0; i < test::case_count(3000); ++i) {
         const Operation operation = test::random_operation(random);
@@ -119,7 +117,7 @@ TEST_CASE("with corrections, cold is never faster than warm", "[residual][proper
 
 TEST_CASE("predicting warm and cold together gives the same as each alone",
           "[residual][property]") {
-    const Machine machine = make_machine(catalogue().at("h200-sxm"));
+    const Machine& machine = test::h200();
     test::Random random(59);
     const auto same = [](const Outcome& one, const Outcome& other) {
         const auto* const a = std::get_if<Prediction>(&one);

@@ -2,24 +2,18 @@
 #include "model/machine/scaling.h"
 
 #include <cmath>
-#include <map>
 #include <string>
 
 #include "model/machine/catalogue.h"
 #include "model/machine/parameters.h"
 #include "model/predict.h"
 #include "tests/catch.h"
+#include "tests/model/machines.h"
 
 namespace ridge::model {
 namespace {
 
-const Machine& machine(const std::string& gpu) {
-    static const hardware::Catalogue catalogue = model::catalogue();
-    static std::map<std::string, Machine> machines;
-    const auto found = machines.find(gpu);
-    if (found != machines.end()) return found->second;
-    return machines.emplace(gpu, make_machine(catalogue.at(gpu))).first->second;
-}
+using test::machine;
 
 double value(const std::string& gpu, const std::string& path) {
     const ModelParameter* const parameter = find_parameter(path);

@@ -1,13 +1,12 @@
 // PyTorch's kernels: their grids by hand, and the times that follow from them.
 #include <fmt/format.h>
 
-#include "model/core/fields.h"
-#include "model/machine/catalogue.h"
 #include "model/predict.h"
 #include "model/streams/torch_reduce.h"
 #include "model/streams/torch_time.h"
 #include "tests/catch.h"
 #include "tests/model/machines.h"
+#include "tests/model/parsed.h"
 
 namespace ridge::model {
 namespace {
@@ -20,10 +19,7 @@ RowWise reduction(std::int64_t rows, std::int64_t cols, DataType type, Axis axis
 
 Prediction predicted(const char* text, L2State l2 = L2State::cold,
                      const Machine& machine = h200()) {
-    const OperationText parsed = parse_operation(text);
-    return std::get<Prediction>(predict(make_operation(parsed.kind, parsed.parameters),
-                                        {.implementation = Implementation::torch, .l2 = l2},
-                                        machine));
+    return test::prediction_of(text, {.implementation = Implementation::torch, .l2 = l2}, machine);
 }
 
 /// Time of the analytic model: corrections would blur its steps.
@@ -83,12 +79,9 @@ TEST_CASE("scattered access costs more", "[torch]") {
 }
 
 TEST_CASE("each function is a kernel, and a compiler fuses them into one", "[torch]") {
-    const OperationText parsed =
-        parse_operation("elementwise dtype=bf16 elements=100000000 expr=silu(x)*y");
-    const Operation op = make_operation(parsed.kind, parsed.parameters);
-    const auto with = [&](Implementation implementation) {
-        return std::get<Prediction>(
-            predict(op, {.implementation = implementation, .l2 = L2State::cold}, h200()));
+    const auto with = [](Implementation implementation) {
+        return test::prediction_of("elementwise dtype=bf16 elements=100000000 expr=silu(x)*y",
+                                   {.implementation = implementation, .l2 = L2State::cold}, h200());
     };
     CHECK(with(Implementation::torch).work.kernels == 2);
     CHECK(with(Implementation::compiled).work.kernels == 1);
@@ -188,10 +181,8 @@ TEST_CASE("rows lost from L2 are read from DRAM again", "[torch]") {
 
 TEST_CASE("generated kernels hold short rows, loop over long rows and split few rows", "[torch]") {
     const auto compiled = [](const char* text) {
-        const OperationText parsed = parse_operation(text);
-        return std::get<Prediction>(
-            predict(make_operation(parsed.kind, parsed.parameters),
-                    {.implementation = Implementation::compiled, .l2 = L2State::cold}, h200()));
+        return test::prediction_of(
+            text, {.implementation = Implementation::compiled, .l2 = L2State::cold}, h200());
     };
     // Grids seen on an H200: 2048 x 210 and 1872 x 22000 run one kernel, 256 x 13468 two and
     // 16 x 18414 five.
@@ -216,11 +207,8 @@ TEST_CASE("a loop that reads rows twice finds them in L1, a sum reads them once"
     const auto compiled = [](const char* text, Bytes l1) {
         Machine machine = h200();
         machine.memory->l1_size = l1;
-        const OperationText parsed = parse_operation(text);
-        return std::get<Prediction>(
-                   predict(make_operation(parsed.kind, parsed.parameters),
-                           {.implementation = Implementation::compiled, .l2 = L2State::cold},
-                           machine))
+        return test::prediction_of(
+                   text, {.implementation = Implementation::compiled, .l2 = L2State::cold}, machine)
             .time;
     };
     const Bytes l1 = h200().memory->l1_size;
@@ -269,13 +257,7 @@ TEST_CASE("unaligned rows of results are stored slowly", "[torch]") {
 
 TEST_CASE("a product that reads waits for dirty lines left in L2", "[torch]") {
     const auto dirty = [](const char* text) {
-        const OperationText parsed = parse_operation(text);
-        const Operation op = make_operation(parsed.kind, parsed.parameters);
-        const auto in = [&](L2State state) {
-            return std::get<Prediction>(
-                predict(op, {.implementation = Implementation::torch, .l2 = state}, h200()));
-        };
-        return in(L2State::dirty).time - in(L2State::cold).time;
+        return predicted(text, L2State::dirty).time - predicted(text, L2State::cold).time;
     };
     const Time reading = dirty("matmul dtype=fp8 b_layout=column m=16 n=16384 k=16384");
     const Time computing = dirty("matmul dtype=bf16 m=8192 n=8192 k=8192");
@@ -286,9 +268,7 @@ TEST_CASE("a product that reads waits for dirty lines left in L2", "[torch]") {
 
 TEST_CASE("attention backends: splits, generations and the cost of fp32", "[torch]") {
     const auto with = [](const char* text, Implementation implementation) {
-        const OperationText parsed = parse_operation(text);
-        return std::get<Prediction>(predict(make_operation(parsed.kind, parsed.parameters),
-                                            {.implementation = implementation}, h200()));
+        return test::prediction_of(text, {.implementation = implementation}, h200());
     };
     const char* const prefill = "attention batch=2 heads=16 seq=4096 head_dim=128";
     const Time flash = with(prefill, Implementation::torch_flash).time;
@@ -311,9 +291,7 @@ TEST_CASE("attention backends: splits, generations and the cost of fp32", "[torc
 TEST_CASE("a causal mask of few queries hides few keys from SDPA, and missing options are refused",
           "[torch]") {
     const auto outcome = [](const char* text, Implementation implementation) {
-        const OperationText parsed = parse_operation(text);
-        return predict(make_operation(parsed.kind, parsed.parameters),
-                       {.implementation = implementation}, h200());
+        return predict(test::operation_of(text), {.implementation = implementation}, h200());
     };
     for (const auto backend : {Implementation::torch_flash, Implementation::torch_efficient,
                                Implementation::torch_cudnn, Implementation::torch_math}) {
@@ -323,10 +301,8 @@ TEST_CASE("a causal mask of few queries hides few keys from SDPA, and missing op
         };
         CHECK(time("attention batch=8 heads=64 seq_q=8 seq_kv=8192 head_dim=64 causal=1") >=
               0.9 * time("attention batch=8 heads=64 seq_q=8 seq_kv=8192 head_dim=64"));
-        const Machine amd = make_machine(catalogue().at("mi300x"));
-        const OperationText plain = parse_operation("attention heads=8 seq=256 head_dim=128");
-        const Outcome there =
-            predict(make_operation(plain.kind, plain.parameters), {.implementation = backend}, amd);
+        const Outcome there = predict(test::operation_of("attention heads=8 seq=256 head_dim=128"),
+                                      {.implementation = backend}, test::machine("mi300x"));
         CHECK(std::holds_alternative<NotModelled>(there) ==
               (backend == Implementation::torch_cudnn));
         for (const char* lacking : {"window=64", "paged=1", "kv_write=1"}) {
@@ -339,7 +315,7 @@ TEST_CASE("a causal mask of few queries hides few keys from SDPA, and missing op
 
 // Found by scripts/soak: counting FlashAttention's splits of the keys for cuDNN tripled its time.
 TEST_CASE("cuDNN and the efficient backend do not split the keys of several queries", "[torch]") {
-    const Machine l40s = make_machine(catalogue().at("l40s"));
+    const Machine& l40s = test::machine("l40s");
     for (const auto backend : {Implementation::torch_cudnn, Implementation::torch_efficient}) {
         const auto predicted_for = [&](std::int64_t queries) {
             const Attention op{
@@ -358,7 +334,7 @@ TEST_CASE("cuDNN and the efficient backend do not split the keys of several quer
 
 // Found by scripts/soak: 257 queries, which are not split, took a fifth of the time of 256 queries.
 TEST_CASE("partial results of split keys stay in an L2 that holds them", "[torch]") {
-    const Machine l40s = make_machine(catalogue().at("l40s"));
+    const Machine& l40s = test::machine("l40s");
     const auto time = [&](std::int64_t queries) {
         Attention op{.batch = 2, .heads = 22, .kv_heads = 22, .seq_q = queries, .seq_kv = 256};
         op.head_dim = 192;
@@ -370,10 +346,10 @@ TEST_CASE("partial results of split keys stay in an L2 that holds them", "[torch
 }
 
 TEST_CASE("GPUs without PyTorch's costs keep the model of eager kernels", "[torch]") {
-    const Machine a100 = make_machine(catalogue().at("a100-pcie-40gb"));
+    const Machine& a100 = test::machine("a100-pcie-40gb");
     REQUIRE(a100.memory);
     CHECK_FALSE(a100.memory->torch);
-    const Machine l40s = make_machine(catalogue().at("l40s"));
+    const Machine& l40s = test::machine("l40s");
     REQUIRE(l40s.memory);
     CHECK(l40s.memory->torch);
     CHECK_FALSE(l40s.memory->torch->own);

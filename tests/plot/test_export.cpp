@@ -1,6 +1,4 @@
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "hardware/error.h"
@@ -10,8 +8,11 @@
 #include "plot/svg.h"
 #include "tests/catch.h"
 #include "tests/plot/samples.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/whole_file.h"
 
 using namespace ridge::plot;
+using ridge::test::text_of;
 
 TEST_CASE("the ending chooses the format", "[export]") {
     CHECK(format_of("a.svg") == Format::svg);
@@ -49,45 +50,38 @@ TEST_CASE("the converter makes PNG and PDF", "[export]") {
 
 TEST_CASE("files are written completely or the error says why", "[export]") {
     const Chart chart = roofline_chart(samples::predictions());
-    const auto path = std::filesystem::temp_directory_path() / "ridge_plot_test.svg";
-    write_chart(path.string(), chart);
-    std::ifstream file(path, std::ios::binary);
-    const std::string written((std::istreambuf_iterator<char>(file)), {});
+    const ridge::test::TemporaryFolder folder;
+    const std::string path = folder.file("chart.svg");
+    write_chart(path, chart);
+    const std::string written = text_of(path);
     CHECK(written == render_svg(chart));
-    CHECK_FALSE(std::filesystem::exists(path.string() + ".part"));
+    CHECK_FALSE(std::filesystem::exists(path + ".part"));
 
     // If the new chart cannot be written, the old one is kept.
-    std::filesystem::create_directory(path.string() + ".part");
-    std::filesystem::create_directory(path.string() + ".part/full");
-    CHECK_THROWS_AS(write_chart(path.string(), roofline_chart(samples::comparison())),
-                    ridge::InputError);
-    std::ifstream again(path, std::ios::binary);
-    CHECK(std::string((std::istreambuf_iterator<char>(again)), {}) == written);
-    std::filesystem::remove_all(path.string() + ".part");
-    std::filesystem::remove(path);
+    std::filesystem::create_directory(path + ".part");
+    std::filesystem::create_directory(path + ".part/full");
+    CHECK_THROWS_AS(write_chart(path, roofline_chart(samples::comparison())), ridge::InputError);
+    CHECK(text_of(path) == written);
     CHECK_THROWS_AS(write_chart("/no/such/folder/a.svg", chart), ridge::InputError);
 }
 
 TEST_CASE("an unwritable place is known in advance, and asking creates nothing", "[export]") {
     namespace fs = std::filesystem;
-    const fs::path folder = fs::temp_directory_path() / "ridge_plot_place";
-    fs::remove_all(folder);
-    fs::create_directories(folder);
-    const std::string file = (folder / "a.svg").string();
+    const ridge::test::TemporaryFolder folder;
+    const std::string file = folder.file("a.svg");
     CHECK_NOTHROW(require_writable(file));
     CHECK_NOTHROW(require_writable("/dev/null"));
-    CHECK_NOTHROW(require_writable_folder(folder.string(), "overlays"));
-    CHECK(fs::is_empty(folder));
-    std::ofstream(file) << "x";
+    CHECK_NOTHROW(require_writable_folder(folder.path(), "overlays"));
+    CHECK(fs::is_empty(folder.path()));
+    folder.write("a.svg", "x");
     CHECK_NOTHROW(require_writable(file));
-    CHECK_THROWS_WITH(require_writable(folder.string()),
-                      folder.string() + ": cannot write the chart: Is a directory");
+    CHECK_THROWS_WITH(require_writable(folder.path()),
+                      folder.path() + ": cannot write the chart: Is a directory");
     CHECK_THROWS_WITH(
-        require_writable((folder / "no/a.svg").string(), "report"),
-        (folder / "no/a.svg").string() + ": cannot write the report: No such file or directory");
+        require_writable(folder.file("no/a.svg"), "report"),
+        folder.file("no/a.svg") + ": cannot write the report: No such file or directory");
     CHECK_THROWS_WITH(require_writable_folder(file, "overlays"),
                       file + ": cannot write the overlays: Not a directory");
-    fs::remove_all(folder);
 }
 
 TEST_CASE("processes get their input and return their output", "[process]") {

@@ -1,39 +1,16 @@
 // Activity files for tests, written as the library in a program writes them.
 //
-//   const ActivityFolder folder;
+//   const TemporaryFolder folder;
 //   write_process(folder.file("a"), {.pid = 12});   // a kernel twice, once in a range, and a copy
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "programs/recording/activity_writer.h"
 #include "tests/catch.h"
 
 namespace ridge::test {
-
-/// A folder for the files of one test.
-class ActivityFolder {
-  public:
-    ActivityFolder() {
-        std::string name =
-            (std::filesystem::temp_directory_path() / "ridge-activity-XXXXXX").string();
-        path_ = mkdtemp(name.data());
-    }
-    ~ActivityFolder() { std::filesystem::remove_all(path_); }
-    ActivityFolder(const ActivityFolder&) = delete;
-    ActivityFolder& operator=(const ActivityFolder&) = delete;
-    [[nodiscard]] std::string file(const std::string& name) const {
-        return (path_ / name).string();
-    }
-
-  private:
-    std::filesystem::path path_;
-};
 
 inline constexpr std::uint64_t second = 1'000'000'000;
 
@@ -83,15 +60,6 @@ inline void write_process(const std::string& file, const Process& process) {
         .multiprocessors = 132, .major = 9, .uuid_low = process.uuid, .name = "NVIDIA H200"});
     if (process.finishes) writer.write(programs::FinishActivity{.time_ns = t + second});
     writer.flush();
-}
-
-inline std::string bytes_of(const std::string& file) {
-    std::ifstream in(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
-inline void write_bytes(const std::string& file, const std::string& bytes) {
-    std::ofstream(file, std::ios::binary) << bytes;
 }
 
 }  // namespace ridge::test

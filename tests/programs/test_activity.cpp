@@ -16,22 +16,15 @@
 #include "programs/traces/trace_set.h"
 #include "tests/catch.h"
 #include "tests/programs/activity_file.h"
+#include "tests/programs/operator_name.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace ridge;
 using namespace ridge::programs;
 using namespace ridge::test;
 
-namespace {
-
-std::string range_of(const Trace& trace, const Kernel& kernel) {
-    if (kernel.range == none) return "-";
-    return trace.text(trace.operators[static_cast<std::size_t>(kernel.range)].name);
-}
-
-}  // namespace
-
 TEST_CASE("An activity file becomes a trace of kernels, copies, launches, ranges and the GPU") {
-    const ActivityFolder folder;
+    const TemporaryFolder folder;
     const std::string file = folder.file("a.ridge");
     write_process(file, {});
     CHECK(is_activity_file(file));
@@ -50,8 +43,8 @@ TEST_CASE("An activity file becomes a trace of kernels, copies, launches, ranges
     CHECK(first.registers == 32);
     CHECK(first.shared_bytes == 1024);
     CHECK(first.stream == 7);
-    CHECK(range_of(trace, first) == "step");
-    CHECK(range_of(trace, trace.kernels[1]) == "-");
+    CHECK(operator_name(trace, first.range) == "step");
+    CHECK(operator_name(trace, trace.kernels[1].range) == "-");
     REQUIRE(first.launch != none);
     CHECK(trace.launches[static_cast<std::size_t>(first.launch)].end_ns ==
           static_cast<std::int64_t>(second) + 15);
@@ -61,7 +54,7 @@ TEST_CASE("An activity file becomes a trace of kernels, copies, launches, ranges
 }
 
 TEST_CASE("The ranks of a run form one trace, with GPUs identified by UUID") {
-    const ActivityFolder folder;
+    const TemporaryFolder folder;
     write_process(folder.file("a"), {.pid = 10, .rank = 0, .uuid = 1});
     write_process(folder.file("b"), {.pid = 11, .rank = 1, .uuid = 2, .begin = second + 20});
     write_process(folder.file("c"), {.pid = 12, .rank = 2, .uuid = 2});
@@ -88,7 +81,7 @@ TEST_CASE("The ranks of a run form one trace, with GPUs identified by UUID") {
 }
 
 TEST_CASE("Counters of a second run go to every launch of the same kernel, grid and block") {
-    const ActivityFolder folder;
+    const TemporaryFolder folder;
     write_process(folder.file("times"), {});
     {
         ActivityWriter writer;
@@ -145,7 +138,7 @@ TEST_CASE("Counters of a second run go to every launch of the same kernel, grid 
 }
 
 TEST_CASE("A trace can be cut down to a named range") {
-    const ActivityFolder folder;
+    const TemporaryFolder folder;
     write_process(folder.file("a"), {});
     Trace trace = read_trace(folder.file("a"));
     CHECK_THROWS_WITH(keep_range(trace, "stp"), contains_text("'step'"));
@@ -156,7 +149,7 @@ TEST_CASE("A trace can be cut down to a named range") {
 }
 
 TEST_CASE("A range includes what other threads of its process launch meanwhile") {
-    const ActivityFolder folder;
+    const TemporaryFolder folder;
     for (const std::uint32_t pid : {10U, 20U}) {
         ActivityWriter writer;
         REQUIRE(writer.open(folder.file(std::to_string(pid))));
@@ -184,7 +177,7 @@ TEST_CASE("A range includes what other threads of its process launch meanwhile")
 }
 
 TEST_CASE("A killed process leaves its open ranges and what it has written") {
-    const ActivityFolder folder;
+    const TemporaryFolder folder;
     const std::string file = folder.file("a");
     {
         ActivityWriter writer;
@@ -202,14 +195,14 @@ TEST_CASE("A killed process leaves its open ranges and what it has written") {
     const Trace trace = read_trace(file);
     CHECK(trace.operators.size() == 2);
     REQUIRE(trace.kernels.size() == 1);
-    CHECK(range_of(trace, trace.kernels[0]) == "train");
+    CHECK(operator_name(trace, trace.kernels[0].range) == "train");
     REQUIRE(trace.notes.size() == 2);
     CHECK(trace.notes[0].find("lost 12 records") != std::string::npos);
     CHECK(trace.notes[1].find("process 33: did not end normally") != std::string::npos);
 }
 
 TEST_CASE("Ranges of PyTorch's emit_nvtx are operators with their shapes") {
-    const ActivityFolder folder;
+    const TemporaryFolder folder;
     const std::string file = folder.file("a");
     {
         ActivityWriter writer;
@@ -233,11 +226,11 @@ TEST_CASE("Ranges of PyTorch's emit_nvtx are operators with their shapes") {
     const Operator& op = trace.operators[static_cast<std::size_t>(trace.kernels[0].op)];
     CHECK(trace.text(op.name) == "aten::mm");
     CHECK(trace.text(op.inputs).find("[[64, 32], [32, 16]]") != std::string::npos);
-    CHECK(range_of(trace, trace.kernels[0]) == "step");
+    CHECK(operator_name(trace, trace.kernels[0].range) == "step");
 }
 
 TEST_CASE("A kernel known only by counters takes the longer time of its bytes and its arithmetic") {
-    const ActivityFolder folder;
+    const TemporaryFolder folder;
     const auto report_with = [&folder](double bytes, double vector_flop, double tensor_flop) {
         write_process(folder.file("times"), {});
         {

@@ -11,19 +11,21 @@
 #include "programs/traces/trace.h"
 #include "tests/catch.h"
 #include "tests/programs/activity_file.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/whole_file.h"
 
 using namespace ridge;
 using namespace ridge::programs;
 using namespace ridge::test;
 
 TEST_CASE("A file that is cut anywhere gives what precedes the cut and says where it ends") {
-    const ActivityFolder folder;
+    const TemporaryFolder folder;
     write_process(folder.file("whole"), {});
-    const std::string whole = bytes_of(folder.file("whole"));
+    const std::string whole = text_of(folder.file("whole"));
     std::size_t kernels = 0;
     for (std::size_t size = 0; size < whole.size(); ++size) {
         const std::string file = folder.file("cut");
-        write_bytes(file, whole.substr(0, size));
+        write_text(file, whole.substr(0, size));
         if (size < activity_magic.size()) {
             CHECK_FALSE(is_activity_file(file));
             continue;
@@ -43,7 +45,7 @@ TEST_CASE("A file that is cut anywhere gives what precedes the cut and says wher
 }
 
 TEST_CASE("A hostile record ends the reading at its place") {
-    const ActivityFolder folder;
+    const TemporaryFolder folder;
     const auto damage_of = [&folder](const auto& write) {
         const std::string file = folder.file("hostile");
         std::filesystem::remove(file);
@@ -79,9 +81,9 @@ TEST_CASE("A hostile record ends the reading at its place") {
 }
 
 TEST_CASE("A reader skips records and fields that it does not know") {
-    const ActivityFolder folder;
+    const TemporaryFolder folder;
     write_process(folder.file("a"), {});
-    std::string bytes = bytes_of(folder.file("a"));
+    std::string bytes = text_of(folder.file("a"));
     const auto record = [](std::uint32_t tag, const std::string& payload) {
         const std::uint32_t head = tag | static_cast<std::uint32_t>(payload.size()) << 8U;
         std::string text(sizeof head, '\0');
@@ -95,7 +97,7 @@ TEST_CASE("A reader skips records and fields that it does not know") {
     describe(writer, kernel);
     bytes += record(static_cast<std::uint32_t>(ActivityTag::kernel), longer + "more");
     bytes += record(static_cast<std::uint32_t>(ActivityTag::kernel), longer.substr(0, 20));
-    write_bytes(folder.file("b"), bytes);
+    write_text(folder.file("b"), bytes);
     const Trace trace = read_trace(folder.file("b"));
     CHECK(trace.read.damage.empty());
     REQUIRE(trace.kernels.size() == 5);
@@ -107,13 +109,13 @@ TEST_CASE("The first record names every field of every record") {
     const std::string schema = activity_schema();
     CHECK(schema.find("6 kernel start_ns:u64 duration_ns:u64 shape:u32") != std::string::npos);
     CHECK(schema.find("18 finish time_ns:u64\n") != std::string::npos);
-    const ActivityFolder folder;
+    const TemporaryFolder folder;
     write_process(folder.file("a"), {});
-    CHECK(bytes_of(folder.file("a")).find(schema) == activity_magic.size() + 4);
+    CHECK(text_of(folder.file("a")).find(schema) == activity_magic.size() + 4);
 }
 
 TEST_CASE("An existing file is not overwritten, and the folder must exist") {
-    const ActivityFolder folder;
+    const TemporaryFolder folder;
     write_process(folder.file("a"), {});
     ActivityWriter again;
     CHECK_FALSE(again.open(folder.file("a")));

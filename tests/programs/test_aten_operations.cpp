@@ -5,7 +5,7 @@
 #include "model/machine/catalogue.h"
 #include "programs/aten/operations.h"
 #include "tests/catch.h"
-#include "tests/programs/only.h"
+#include "tests/programs/understood.h"
 
 using namespace ridge;
 using namespace ridge::programs;
@@ -23,12 +23,9 @@ struct RecordedCall {
 
 Understood understood(const std::string& name, const RecordedCall& recorded,
                       ElementType hint = ElementType::unknown) {
-    const auto found = operations_of(parse_call(name, recorded.types + "|" + recorded.dims + "|" +
-                                                          recorded.strides + "|" + recorded.values),
-                                     hint);
-    REQUIRE(found);
-    REQUIRE_FALSE(found->steps.empty());
-    return *found;
+    return test::understood(
+        name, recorded.types + "|" + recorded.dims + "|" + recorded.strides + "|" + recorded.values,
+        hint);
 }
 
 /// `cat` of bf16 tensors. The list itself records no types.

@@ -5,24 +5,13 @@
 
 #include "programs/aten/operations.h"
 #include "tests/catch.h"
-#include "tests/programs/only.h"
+#include "tests/programs/understood.h"
 
 using namespace ridge;
 using namespace ridge::programs;
 using namespace ridge::model;
 using ridge::test::only;
-
-namespace {
-
-Understood understood(const std::string& name, const std::string& inputs,
-                      ElementType hint = ElementType::unknown) {
-    CAPTURE(name, inputs);
-    const auto found = operations_of(parse_call(name, inputs), hint);
-    REQUIRE(found);
-    return *found;
-}
-
-}  // namespace
+using ridge::test::understood;
 
 TEST_CASE("a matrix-vector product has one column", "[aten]") {
     const auto mv = only<Matmul>(

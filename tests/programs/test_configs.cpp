@@ -7,6 +7,7 @@
 #include "programs/configs/toml_reader.h"
 #include "programs/configs/weights.h"
 #include "tests/catch.h"
+#include "tests/support/error_message.h"
 
 namespace ridge::programs {
 namespace {
@@ -17,12 +18,7 @@ struct Known {
 };
 
 std::string message_of(const std::string& config) {
-    try {
-        static_cast<void>(read_config(config, "config.json"));
-    } catch (const InputError& error) {
-        return error.what();
-    }
-    return "";
+    return test::message_of([&] { return read_config(config, "config.json"); });
 }
 
 // Parameters stated by the model cards, and counted in the models that transformers 5.17 builds.
@@ -201,12 +197,7 @@ TEST_CASE("a model can be written as TOML") {
         "mine.toml");
     CHECK(parameters_of(a) == 8030261248);
     const auto message = [](const std::string& text) {
-        try {
-            static_cast<void>(read_model_toml(text, "m.toml"));
-        } catch (const InputError& error) {
-            return std::string(error.what());
-        }
-        return std::string();
+        return test::message_of([&] { return read_model_toml(text, "m.toml"); });
     };
     CHECK(message("hidden = 8") == "m.toml: vocabulary is missing");
     CHECK(message("vocabulary = 8\nhidden = 8\nlayers = 1\nheads = 1\nintermediate = 8\nhedas = 2")

@@ -1,9 +1,6 @@
 // Counters of a program that are counted one set per launch: which set runs when, what is left for
 // the next run, and what all sets give together.
-#include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <initializer_list>
 #include <vector>
 
@@ -14,6 +11,7 @@
 #include "programs/traces/activity_trace.h"
 #include "programs/traces/counter_sums.h"
 #include "tests/catch.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace ridge;
 using namespace ridge::programs;
@@ -141,9 +139,8 @@ TEST_CASE("Packed FMA give no count if constants cannot be told from arithmetic"
 }
 
 TEST_CASE("The files of a run tell what it left to count") {
-    std::string folder = (std::filesystem::temp_directory_path() / "ridge-counted-XXXXXX").string();
-    REQUIRE(mkdtemp(folder.data()) != nullptr);
-    const std::string file = folder + "/run.counters.1.ridge";
+    const ridge::test::TemporaryFolder folder;
+    const std::string file = folder.file("run.counters.1.ridge");
     {
         ActivityWriter writer;
         REQUIRE(writer.open(file));
@@ -154,15 +151,13 @@ TEST_CASE("The files of a run tell what it left to count") {
     }
     const MissingSets missing = missing_sets({file});
     CHECK(missing == MissingSets{{{"copy", {4, 0, 0}, {32, 0, 0}}, 0b10U}});
-    std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("A program whose launches all differ is distinguished from one that repeats a launch") {
-    std::string folder = (std::filesystem::temp_directory_path() / "ridge-counted-XXXXXX").string();
-    REQUIRE(mkdtemp(folder.data()) != nullptr);
+    const ridge::test::TemporaryFolder folder;
     const auto file_of = [&folder](const char* name, std::initializer_list<std::uint32_t> grids,
                                    std::uint64_t graph_node) {
-        const std::string file = folder + "/" + name;
+        const std::string file = folder.file(name);
         ActivityWriter writer;
         REQUIRE(writer.open(file));
         const std::uint32_t kernel = writer.text("copy");
@@ -179,7 +174,6 @@ TEST_CASE("A program whose launches all differ is distinguished from one that re
     CHECK_FALSE(launches_once({differ, file_of("b.1.ridge", {1, 2, 1}, 0)}));
     CHECK(launches_once(
         {file_of("c.1.ridge", {1, 1}, 7)}));  // launches of a graph, which are not counted
-    std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("If only one set is counted, a reading holds fewer launches") {

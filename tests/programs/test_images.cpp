@@ -4,27 +4,18 @@
 #include <fstream>
 #include <sstream>
 
-#include "model/machine/catalogue.h"
 #include "programs/aten/operations.h"
 #include "tests/catch.h"
+#include "tests/model/machines.h"
+#include "tests/programs/understood.h"
 
 using namespace ridge;
 using namespace ridge::programs;
 using namespace ridge::model;
+using ridge::test::h200;
+using ridge::test::understood;
 
 namespace {
-
-const Machine& h200() {
-    static const Machine machine = make_machine(catalogue().at("h200-sxm"));
-    return machine;
-}
-
-Understood understood(const std::string& name, const std::string& inputs) {
-    const auto found = operations_of(parse_call(name, inputs));
-    REQUIRE(found);
-    REQUIRE_FALSE(found->steps.empty());
-    return *found;
-}
 
 /// A convolution of images [8, channels, 16, 16] with filters of `taps` x `taps`.
 Understood convolved(int channels, int filters, int taps, int groups, bool channels_last) {

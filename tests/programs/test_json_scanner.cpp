@@ -5,7 +5,7 @@
 #include <string>
 
 #include "tests/catch.h"
-#include "tests/programs/temporary_file.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace ridge::programs;
 using ridge::test::TemporaryFile;

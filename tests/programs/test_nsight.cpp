@@ -1,7 +1,5 @@
 // Reports of Nsight Compute (CSV) and Nsight Systems (SQLite) read as traces: whole, cut and
 // hostile.
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "hardware/error.h"
@@ -11,7 +9,9 @@
 #include "programs/traces/nsight_systems.h"
 #include "programs/traces/trace.h"
 #include "tests/catch.h"
-#include "tests/programs/temporary_file.h"
+#include "tests/programs/operator_name.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/whole_file.h"
 
 using namespace ridge;
 using namespace ridge::programs;
@@ -35,11 +35,6 @@ const std::string lengthwise =
 "1","77","python","host","scale","1","7","(128, 1, 1)","(64, 1, 1)","0","9.0","Command line profiler metrics","gpu__time_duration.sum","msecond","0.002"
 "2","77","python","host","untimed","1","7","(128, 1, 1)","(64, 1, 1)","0","9.0","Command line profiler metrics","dram__bytes_read.sum","Kbyte","100"
 )csv";
-
-std::string content_of(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-}
 
 }  // namespace
 
@@ -125,10 +120,7 @@ TEST_CASE("a report of Nsight Systems gives processes, ranges, copies and a grap
     CHECK(trace.read.damage.empty());
     CHECK(trace.device_name() == "NVIDIA H200");
     REQUIRE(trace.kernels.size() == 5);
-    const auto named = [&trace](std::int32_t op) {
-        return op == none ? std::string()
-                          : trace.text(trace.operators[static_cast<std::size_t>(op)].name);
-    };
+    const auto named = [&trace](std::int32_t op) { return ridge::test::operator_name(trace, op); };
     const Kernel& gemm = trace.kernels[0];
     CHECK(named(gemm.op) == "aten::mm");
     CHECK(named(gemm.range) == "forward");
@@ -166,7 +158,7 @@ TEST_CASE("a report of Nsight Systems gives processes, ranges, copies and a grap
 }
 
 TEST_CASE("a damaged SQLite file is reported as damaged or refused", "[nsight]") {
-    const std::string whole = content_of(RIDGE_NSYS);
+    const std::string whole = ridge::test::text_of(RIDGE_NSYS);
     REQUIRE(whole.size() > 4096);
     std::size_t said = 0;
     for (std::size_t length = 100; length < whole.size(); length += 389) {

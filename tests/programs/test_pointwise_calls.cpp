@@ -6,6 +6,8 @@
 #include "model/machine/catalogue.h"
 #include "programs/aten/operations.h"
 #include "tests/catch.h"
+#include "tests/model/machines.h"
+#include "tests/programs/understood.h"
 
 using namespace ridge;
 using namespace ridge::programs;
@@ -19,10 +21,8 @@ struct Recorded {
 };
 
 Understood understood(const Recorded& call) {
-    const auto found = operations_of(parse_call(
-        call.name, call.types + "|" + call.dims + "|" + call.strides + "|" + call.values));
-    REQUIRE(found);
-    return *found;
+    return test::understood(call.name,
+                            call.types + "|" + call.dims + "|" + call.strides + "|" + call.values);
 }
 
 const std::string two_of_bf16 = R"(["c10::BFloat16","c10::BFloat16"])";
@@ -36,8 +36,7 @@ double clocks(const std::string& types, const std::string& dims, const std::stri
 }
 
 double time_us(const Recorded& call) {
-    static const Machine machine = make_machine(catalogue().at("h200-sxm"));
-    return predict(understood(call), machine).answer.time.in(units::us);
+    return predict(understood(call), test::h200()).answer.time.in(units::us);
 }
 
 }  // namespace

@@ -1,14 +1,14 @@
 // Reading of profiler traces: what is kept, who launched what, and the effects of damage.
 #include "programs/traces/trace.h"
 
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "hardware/error.h"
 #include "programs/traces/byte_source.h"
 #include "tests/catch.h"
-#include "tests/programs/temporary_file.h"
+#include "tests/programs/operator_name.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/whole_file.h"
 
 using namespace ridge;
 using namespace ridge::programs;
@@ -101,9 +101,7 @@ TEST_CASE("ranges around a launch, and the description of a collective", "[trace
     const Trace trace = read_trace(file.path());
     REQUIRE(trace.kernels.size() == 3);
     const auto range = [&trace](std::size_t kernel) {
-        const std::int32_t at = trace.kernels[kernel].range;
-        return at == none ? std::string()
-                          : trace.text(trace.operators[static_cast<std::size_t>(at)].name);
+        return ridge::test::operator_name(trace, trace.kernels[kernel].range);
     };
     CHECK(range(0) == "nn.Module: MLP_0");
     CHECK(range(1) == "step");
@@ -139,8 +137,7 @@ TEST_CASE("a file that is cut anywhere gives the events before the cut and says 
 
 TEST_CASE("damaged gzip and deep nesting are reported, and what is not a trace is refused",
           "[trace]") {
-    std::ifstream in(RIDGE_TRACES "/trace_gpt2_train.json.gz", std::ios::binary);
-    const std::string packed((std::istreambuf_iterator<char>(in)), {});
+    const std::string packed = ridge::test::text_of(RIDGE_TRACES "/trace_gpt2_train.json.gz");
     REQUIRE(packed.size() > 10000);
     const TemporaryFile cut(packed.substr(0, packed.size() / 2), ".json.gz");
     const Trace half = read_trace(cut.path());
