@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -98,7 +99,19 @@ TEST_CASE("a recorded program's operators as JSON, CSV and Markdown") {
     }
     CHECK(measured <= report.at("kernel_time_us").get<double>() * 1.0001);
     CHECK(measured > 0.99 * report.at("kernel_time_us").get<double>());
-    for (const json& saving : report.at("savings")) CHECK(saving.contains("kind"));
+    REQUIRE_FALSE(report.at("savings").empty());
+    std::set<std::string> kinds;
+    double larger = report.at("span_us").get<double>();
+    for (const json& saving : report["savings"]) {
+        kinds.insert(saving.at("kind").get<std::string>());
+        const double saves = saving.at("saves_us").get<double>();
+        CHECK(saves > 0.0);
+        CHECK(saves ==
+              Approx(saving.at("now_us").get<double>() - saving.at("then_us").get<double>()));
+        CHECK(saves <= larger);  // the largest come first
+        larger = saves;
+    }
+    CHECK(kinds == std::set<std::string>{"copies", "fusion", "idle", "slower"});
     CHECK(lines_of_run(line + " --format csv").size() == report.at("operators").size() + 1);
     CHECK(lines_of_run(line + " --format md").front().rfind("| ", 0) == 0);
 }
