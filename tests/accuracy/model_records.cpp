@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "tests/catch.h"
@@ -40,8 +41,13 @@ std::vector<ModelRow> model_rows(const std::string& name) {
 }
 
 programs::Phase phase_of(const std::string& word) {
-    using programs::Phase;
-    return word == "train" ? Phase::train : word == "decode" ? Phase::decode : Phase::prefill;
+    static const std::map<std::string, programs::Phase> phases{
+        {"prefill", programs::Phase::prefill},
+        {"decode", programs::Phase::decode},
+        {"train", programs::Phase::train}};
+    CAPTURE(word);
+    REQUIRE(phases.count(word) == 1);
+    return phases.at(word);
 }
 
 double mean_percent(const std::vector<double>& errors) {
