@@ -285,7 +285,8 @@ TEST_CASE("unusual calls give sensible times", "[attention][time]") {
     }
 }
 
-TEST_CASE("a GPU without its own fit has a note and a wider band", "[attention][time]") {
+TEST_CASE("attention on a GPU without its own fit has a note and a wider band",
+          "[attention][time]") {
     const Attention op{.heads = 32,
                        .kv_heads = 8,
                        .seq_q = 4096,
