@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/catch.h"
@@ -187,7 +188,9 @@ TEST_CASE("fits of communication, experts and latent attention explain the table
         }
     }
     write_measured(folder.file("mla_made.csv"), rows, 1.1);
-    for (const char* kind : {"collective", "moe", "mla"}) {
+    // The mean errors left are 0.7, 2.4 and 5.6 %; the times differ by 1 % from what can be fitted.
+    for (const auto& [kind, most] :
+         {std::pair{"collective", 1.0}, std::pair{"moe", 3.0}, std::pair{"mla", 6.0}}) {
         CAPTURE(kind);
         const std::string line =
             std::string("fit ") + kind + " --gpu h100-sxm --data " + folder.path();
@@ -196,7 +199,7 @@ TEST_CASE("fits of communication, experts and latent attention explain the table
         REQUIRE(fitted.code == 0);
         // Every time is 10 % above its prediction. Fitting fewer parameters than rows must explain
         // it.
-        CHECK(mean_error(fitted.out) < 7.0);
+        CHECK(mean_error(fitted.out) < most);
         CHECK(json_of(line).front().at("usable").get<bool>());
     }
 }
