@@ -53,6 +53,8 @@ std::vector<Tick> linear_ticks(const Range& range, int most_labels) {
     const auto first_of = [&] { return std::ceil(range.low / step - slack); };
     const auto last_of = [&] { return std::floor(range.high / step + slack); };
     while (last_of() - first_of() + 1 > most_labels) step = step_at_least(step * 1.5);
+    // Between two multiples of this step lie one or two of the next smaller one.
+    if (last_of() < first_of()) step = step_at_least(step / 2.5);
     std::vector<Tick> out;
     const double first = first_of();
     const int count = static_cast<int>(last_of() - first) + 1;

@@ -189,7 +189,10 @@ int diagnose(const Context& context, const DoctorOptions& options) {
 Action build_doctor(CommandLine& line, std::span<const std::string>) {
     const auto options = std::make_shared<DoctorOptions>(line);
     add_format_option(line, options->format, "table|json|csv|md");
-    line.footer("Exit code 3 when there is no device to measure on.");
+    line.footer(
+        "Example:\n"
+        "  ridge doctor\n"
+        "Exit code 3 when there is no device to measure on.");
     return [options](const Context& context) { return diagnose(context, *options); };
 }
 

@@ -1,6 +1,8 @@
 // `ridge effect`: lessons in GPU performance, each a sweep of predictions beside measurements.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <ostream>
@@ -153,7 +155,10 @@ void write_studies(const Context& context, const EffectOptions& options,
     bool first = true;
     for (const effects::Study& study : studies) {
         if (!std::exchange(first, false)) context.out << '\n';
-        context.out << study.effect->title << ": " << study.effect->question << "\n\n";
+        const std::string title =
+            fmt::format("{}: {}", study.effect->title, study.effect->question);
+        context.out << wrap(title, static_cast<std::size_t>(std::max(40, context.width)), 2)
+                    << "\n\n";
         for (const plot::Chart& chart : effects::charts_of(study, subject)) {
             write_chart_output(
                 context, {.file = {}, .rows = options.output.rows, .ascii = options.output.ascii},

@@ -78,9 +78,7 @@ std::vector<MeasuredRow> read_rows(const std::string& path, const OtherColumns& 
 std::vector<MeasuredRow> read_record_rows(const std::vector<std::string>& paths,
                                           const GpuNames& gpu_name) {
     std::vector<MeasuredRow> rows;
-    std::int64_t number = 0;
     for (const Record& record : read_all_records(paths).records) {
-        ++number;
         if (!record.measured() || is_compiled_product(record.question)) continue;
         MeasuredRow row;
         row.gpu = gpu_name(record.device.name);
@@ -89,8 +87,8 @@ std::vector<MeasuredRow> read_record_rows(const std::vector<std::string>& paths,
         row.execution = record.question.execution;
         row.measured = record.time();
         row.seed = record.question.seed;
-        row.file = paths.front();
-        row.line = number;
+        row.file = record.location.file;
+        row.line = record.location.line;
         rows.push_back(std::move(row));
     }
     if (rows.empty()) throw InputError("no measured records to fit to", {paths.front(), 0, 0});

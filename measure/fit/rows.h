@@ -39,8 +39,8 @@ struct MeasuredRow {
 using GpuNames = std::function<std::string(const std::string& driver_name)>;
 
 /// The measured records in files or folders, except those of compiled products, whose time is that
-/// of several kernels. The line of a row is its position among the records. InputError when a path
-/// cannot be read or holds no such record.
+/// of several kernels. A row names the file and line of its record. InputError when a path cannot
+/// be read or no path holds such a record.
 [[nodiscard]] std::vector<MeasuredRow> read_record_rows(const std::vector<std::string>& paths,
                                                         const GpuNames& gpu_name);
 

@@ -80,6 +80,7 @@ struct Record {
     /// Energy over wall time between the two environments. 0 and absent differ.
     std::optional<Power> mean_power{};
     std::optional<TableRow> row{};  ///< for times from a table; not written to record files
+    Location location{};  ///< of the line that was read; empty for a record not from a record file
 
     [[nodiscard]] bool measured() const { return timing && timing->statistics.has_value(); }
     /// Median time; the record must be `measured`.

@@ -125,6 +125,7 @@ void parse_line(std::string_view line, const Location& location, RecordFile& res
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
     try {
         result.records.push_back(parse_record(line));
+        result.records.back().location = location;
     } catch (const InputError& error) {
         result.damaged.push_back({.location = location, .message = error.message()});
     }

@@ -5,8 +5,6 @@
 #include "programs/configs/config_reader.h"
 
 namespace ridge::programs {
-namespace {}  // namespace
-
 Activation activation_of(const ConfigFields& fields, std::string_view name,
                          std::string_view otherwise) {
     const std::string text = fields.text_or(name, otherwise);

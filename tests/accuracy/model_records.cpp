@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <utility>
 
 #include "measure/record/csv_reader.h"
@@ -57,8 +58,13 @@ std::vector<ModelRow> model_rows(const std::string& name) {
 }
 
 programs::Phase phase_of(const std::string& word) {
-    using programs::Phase;
-    return word == "train" ? Phase::train : word == "decode" ? Phase::decode : Phase::prefill;
+    static const std::map<std::string, programs::Phase> phases{
+        {"prefill", programs::Phase::prefill},
+        {"decode", programs::Phase::decode},
+        {"train", programs::Phase::train}};
+    CAPTURE(word);
+    REQUIRE(phases.count(word) == 1);
+    return phases.at(word);
 }
 
 programs::Request request_of(const ModelRow& row, programs::Software software) {

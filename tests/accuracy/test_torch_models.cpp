@@ -62,14 +62,20 @@ std::map<std::string, StepErrors> errors_on(const std::string& gpu) {
 }
 
 TEST_CASE("steps of models that were measured") {
-    for (const char* gpu : {"h200", "h100"}) {
+    const std::map<std::string, std::map<std::string, std::size_t>> measured{
+        {"h200", {{"decode", 20}, {"prefill", 23}, {"train", 8}}},
+        {"h100", {{"decode", 12}, {"prefill", 15}, {"train", 7}}}};
+    for (const auto& [gpu, steps] : measured) {
+        std::map<std::string, std::size_t> compared;
         for (const auto& [phase, errors] : errors_on(gpu)) {
+            compared[phase] = errors.time.size();
             const std::string name = "models." + phase + "." + gpu;
             CAPTURE(name);
             CHECK(mean_percent(errors.kernels) <= test::bound(name + ".kernels"));
             CHECK(mean_percent(errors.peak) <= test::bound(name + ".peak"));
             CHECK(mean_percent(errors.time) <= test::bound(name + ".time"));
         }
+        CHECK(compared == steps);
     }
 }
 

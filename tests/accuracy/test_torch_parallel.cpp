@@ -34,6 +34,7 @@ double kept_share(const ModelRow& row, const ModelStep& step) {
 }
 
 TEST_CASE("memory of measured steps on two GPUs") {
+    int compared = 0;
     for (const ModelRow& row : test::model_rows("h200-x2")) {
         const Request request = parallel_request(row);
         if (request.tensor_parallel > 1) continue;  // embedding and head are not split there
@@ -44,11 +45,14 @@ TEST_CASE("memory of measured steps on two GPUs") {
         const double measured = row.number("allocated_before") + row.number("peak_extra_bytes");
         CAPTURE(row.cells.at("model"), row.cells.at("how"), found, measured);
         CHECK(std::abs(found / measured - 1.0) < 0.006);
+        ++compared;
     }
+    CHECK(compared == 8);
 }
 
 TEST_CASE("measured tensor-parallel steps") {
     const model::Machine& machine = test::machine("h200-sxm");
+    int compared = 0;
     for (const ModelRow& row : test::model_rows("h200-x2")) {
         const Request request = parallel_request(row);
         if (request.tensor_parallel < 2) continue;
@@ -69,7 +73,9 @@ TEST_CASE("measured tensor-parallel steps") {
         const double count = static_cast<double>(kernels) / row.number("kernels") - 1.0;
         CHECK(std::abs(count) < 0.05);
         CHECK(std::abs(own / row.number("time_us") - 1.0) < 0.12);
+        ++compared;
     }
+    CHECK(compared == 3);
 }
 
 }  // namespace

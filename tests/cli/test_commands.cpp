@@ -14,8 +14,6 @@ using ridge::test::longest_line;
 using ridge::test::run_line;
 using ridge::test::Transcript;
 
-namespace {}  // namespace
-
 TEST_CASE("ridge points of the bf16 tensor peak on the datasheet's DRAM bandwidth") {
     const auto ridge_of = [](const std::string& gpu) {
         return json_of("predict matmul --m 64 --n 64 --k 64 --datasheet --gpu " + gpu)
@@ -148,9 +146,16 @@ TEST_CASE("a sequence of operations adds up") {
         "h100-sxm");
     CHECK(transcript.code == 0);
     CHECK(transcript.out.find("2 operations in sequence") != std::string::npos);
-    const json list = json_of(
+    const double copy =
+        json_of("predict copy --elements 1024 --gpu h100-sxm").at("time_us").get<double>();
+    const double softmax =
+        json_of("predict softmax --rows 64 --cols 64 --gpu h100-sxm").at("time_us").get<double>();
+    const json sequence = json_of(
         "predict --op \"copy elements=1024\" --op \"softmax rows=64 cols=64\" --gpu h100-sxm");
-    CHECK(list.size() == 2);
+    REQUIRE(sequence.at("operations").size() == 2);
+    CHECK(sequence["operations"][0].at("time_us") == copy);
+    CHECK(sequence["operations"][1].at("time_us") == softmax);
+    CHECK(sequence.at("total").at("time_us").get<double>() == Approx(copy + softmax));
 }
 
 TEST_CASE("a sweep has one row per point, and a field can follow another") {

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string>
 
+#include "cli/commands/commands.h"
 #include "cli/console/screen.h"
 #include "tests/catch.h"
 #include "tests/cli/run.h"
@@ -129,13 +130,14 @@ TEST_CASE("calling ridge without arguments is a usage error with the help on the
 }
 
 TEST_CASE("every command has help with an example") {
-    for (const char* command :
-         {"predict", "vram", "roofline", "sweep", "compare", "gpus", "completions"}) {
+    for (const ridge::cli::CommandInfo& info : ridge::cli::command_table()) {
+        const std::string command(info.name);
         CAPTURE(command);
-        const Transcript transcript = run_line(std::string(command) + " --help");
+        const Transcript transcript = run_line(command + " --help");
         CHECK(transcript.code == 0);
-        CHECK(transcript.out.find("Example") != std::string::npos);
-        CHECK(transcript.out.find("ridge " + std::string(command)) != std::string::npos);
+        const std::size_t example = transcript.out.find("\nExample");
+        REQUIRE(example != std::string::npos);
+        CHECK(transcript.out.find("ridge " + command, example) != std::string::npos);
     }
     CHECK(run_line("--version").out.rfind("ridge ", 0) == 0);
 }

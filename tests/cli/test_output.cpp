@@ -125,11 +125,13 @@ TEST_CASE("an invalid count is refused") {
     for (const char* count : {"0", "-1", "x", "2000000000"}) {
         const Transcript refused = run_line(
             std::string("predict --gpu h100-sxm --op \"copy elements=4 count=") + count + "\"");
-        CHECK(refused.code != 0);
+        CHECK(refused.code == 1);
         CHECK(refused.err.find("count: ") != std::string::npos);
     }
-    const Transcript roofline = run_line("measure --gpu h100-sxm --op \"copy elements=4 count=2\"");
-    CHECK(roofline.code != 0);
+    const Transcript roofline =
+        run_line("roofline --gpu h100-sxm --op \"copy elements=4 count=2\"");
+    CHECK(roofline.code == 1);
+    CHECK(roofline.err == "ridge: op: 'count' is not a field of copy\n");
 }
 
 TEST_CASE("sweep takes lists of GPUs and words") {

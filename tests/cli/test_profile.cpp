@@ -149,6 +149,8 @@ TEST_CASE(
     CHECK_THAT(answer.out, contains_text("2 ms of kernels"));
     CHECK_THAT(answer.out, contains_text("void copy<float>(float*)"));
     CHECK_THAT(answer.out, contains_text("no counters: no permission"));
+    CHECK_FALSE(fs::exists(place.file("run.4.ridge")));
+    CHECK(fs::exists(place.file("run.5.ridge")));
     CHECK(fs::exists(place.file("run.of.mine.ridge")));
 }
 

@@ -3,8 +3,10 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/catch.h"
@@ -77,7 +79,19 @@ TEST_CASE("a recorded program's operators as JSON, CSV and Markdown") {
     }
     CHECK(measured <= report.at("kernel_time_us").get<double>() * 1.0001);
     CHECK(measured > 0.99 * report.at("kernel_time_us").get<double>());
-    for (const json& saving : report.at("savings")) CHECK(saving.contains("kind"));
+    REQUIRE_FALSE(report.at("savings").empty());
+    std::set<std::string> kinds;
+    double larger = report.at("span_us").get<double>();
+    for (const json& saving : report["savings"]) {
+        kinds.insert(saving.at("kind").get<std::string>());
+        const double saves = saving.at("saves_us").get<double>();
+        CHECK(saves > 0.0);
+        CHECK(saves ==
+              Approx(saving.at("now_us").get<double>() - saving.at("then_us").get<double>()));
+        CHECK(saves <= larger);  // the largest come first
+        larger = saves;
+    }
+    CHECK(kinds == std::set<std::string>{"copies", "fusion", "idle", "slower"});
     CHECK(lines_of_run(line + " --format csv").size() == report.at("operators").size() + 1);
     CHECK(lines_of_run(line + " --format md").front().rfind("| ", 0) == 0);
 }
@@ -152,7 +166,9 @@ TEST_CASE("fits of communication, experts and latent attention explain the table
         }
     }
     write_measured(folder.file("mla_made.csv"), rows, 1.1);
-    for (const char* kind : {"collective", "moe", "mla"}) {
+    // The mean errors left are 0.7, 2.4 and 5.6 %; the times differ by 1 % from what can be fitted.
+    for (const auto& [kind, most] :
+         {std::pair{"collective", 1.0}, std::pair{"moe", 3.0}, std::pair{"mla", 6.0}}) {
         CAPTURE(kind);
         const std::string line =
             std::string("fit ") + kind + " --gpu h100-sxm --data " + folder.path();
@@ -161,7 +177,7 @@ TEST_CASE("fits of communication, experts and latent attention explain the table
         REQUIRE(fitted.code == 0);
         // Every time is 10 % above its prediction. Fitting fewer parameters than rows must explain
         // it.
-        CHECK(mean_error(fitted.out) < 7.0);
+        CHECK(mean_error(fitted.out) < most);
         CHECK(json_of(line).front().at("usable").get<bool>());
     }
 }

@@ -52,17 +52,19 @@ class Faults:
         result.faulty = self.log.exists()
         return result
 
-    def each(self, calls, effects=EFFECTS):
-        """Yields a Step for each call until the caller marks it as done, because no fault happened."""
+    def each(self, name, calls, effects=EFFECTS):
+        """Yields a Step for each call until the caller marks it as done, because no fault happened. Each
+        call and effect must happen at least once."""
         for call in calls:
             for effect in effects:
                 for number in range(1, MOST_CALLS):
                     step = Step(f"{call}:{effect}:{number}", effect)
                     yield step
                     if step.done:
+                        check(number > 1, f"{name}: {call}:{effect} never happens")
                         break
                 else:
-                    check(False, f"{call}:{effect} still happens at call {MOST_CALLS}")
+                    check(False, f"{name}: {call}:{effect} still happens at call {MOST_CALLS}")
 
 
 class Step:
@@ -77,7 +79,7 @@ def check_records(faults, folder, append, records):
     source = folder / "source.jsonl"
     source.write_text("".join(lines), encoding="utf-8")
     file = folder / "kept.jsonl"
-    for step in faults.each(("write", "fsync", "ftruncate")):
+    for step in faults.each("records", ("write", "fsync", "ftruncate")):
         file.write_text("".join(lines[:2]) + lines[2][:40], encoding="utf-8")
         result = faults.run([append, file, source, 2, 3], step.fault, file)
         step.done = not result.faulty
@@ -125,7 +127,7 @@ def check_charts(faults, folder, ridge, traces):
         command = [ridge, *words, "-o", chart]
         subprocess.run([str(word) for word in command], check=True, capture_output=True)
         new = chart.read_bytes()
-        for step in faults.each(("write", "rename")):
+        for step in faults.each(name, ("write", "rename")):
             chart.write_bytes(b"old")
             result = faults.run(command, step.fault, name)
             step.done = not result.faulty
@@ -156,7 +158,7 @@ def check_output(faults, folder, ridge, records, traces):
     command = [ridge, "predict", "--from", rows, "--gpu", "h100-sxm", "--jobs", "2"]
     answer = subprocess.run([str(word) for word in command], check=True, capture_output=True).stdout
     out = folder / "answer.csv"
-    for step in faults.each(("write",), ("EIO", "ENOSPC")):
+    for step in faults.each("output", ("write",), ("EIO", "ENOSPC")):
         with out.open("wb") as stream:
             result = faults.run(command, step.fault, out, stdout=stream)
         step.done = not result.faulty
@@ -212,7 +214,7 @@ def check_input(faults, folder, ridge, records, traces):
         # A fit of so few rows need not converge; that is reported only after the table was read.
         whole = subprocess.run([str(word) for word in command], check=False, capture_output=True)
         check(path == with_gpu or whole.returncode == 0, f"{path.name}: fails: {whole.stderr[:200]}")
-        for step in faults.each(("read",), ("EIO",)):
+        for step in faults.each(path.name, ("read",), ("EIO",)):
             result = faults.run(command, step.fault, path)
             step.done = not result.faulty
             if step.done:
@@ -227,7 +229,7 @@ def check_traces(faults, ridge, traces):
     for name in ("trace_llama_prefill.json.gz", "kernels_h200.ridge", "ncu_torch.csv", "nsys_report.sqlite"):
         path = next(folder / name for folder in (traces, traces.parent / "data") if (folder / name).exists())
         whole = subprocess.run([ridge, "trace", path], check=True, capture_output=True).stdout
-        for step in faults.each(("read",), ("EIO",)):
+        for step in faults.each(name, ("read",), ("EIO",)):
             result = faults.run([ridge, "trace", path], step.fault, path)
             step.done = not result.faulty
             if step.done:

@@ -1,5 +1,5 @@
-// libFuzzer: any words on the command line give an exit code that ridge documents and error text
-// without control characters; never a crash, a hang or an internal error.
+// libFuzzer: any words on the command line give an exit code that ridge documents and, in errors
+// and on a terminal, text without control characters; never a crash, a hang or an internal error.
 //
 // The input is one word per line; the lines after an empty one are standard input. Words that would
 // write files or measure are skipped. The output takes 64 KiB and then fails, like a full disk.
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/application.h"
+#include "cli/console/screen.h"
 #include "tests/fuzz/require.h"
 #include "tests/support/faulty_streams.h"
 
@@ -36,6 +37,16 @@ Words words_of(std::string_view text) {
         words.arguments.emplace_back(line);
     }
     return words;
+}
+
+/// Whether the text has no control characters but line breaks, tabs, and bold or plain letters.
+bool is_plain(std::string_view text) {
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const auto letter = static_cast<unsigned char>(text[at]);
+        if (text.substr(at, 4) == "\x1b[1m" || text.substr(at, 4) == "\x1b[0m") continue;
+        if ((letter < ' ' && letter != '\n' && letter != '\t') || letter == 0x7f) return false;
+    }
+    return true;
 }
 
 /// Whether the words neither read nor write files and cannot run long by design.
@@ -67,7 +78,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const int code = ridge::cli::run(words.arguments, {.in = in, .out = out, .err = err});
     require(code >= 0 && code <= 4);
     const std::string errors = err.str();
-    for (const char c : errors) require(c == '\n' || c == '\t' || (c & '\x80') != 0 || c >= ' ');
+    require(is_plain(errors));
     require(errors.find('\x1b') == std::string::npos);
+    require(is_plain(ridge::cli::shown_on_screen(disk.kept)));
     return 0;
 }

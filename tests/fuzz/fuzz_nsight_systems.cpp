@@ -1,5 +1,6 @@
 // libFuzzer: a SQLite file of any bytes, or a valid one with any values in the tables of Nsight
-// Systems, gives a trace, damaged or not, or an InputError. A timeline can be made of the trace.
+// Systems, gives a trace, damaged or not, or an InputError. The trace keeps its promises
+// (trace_promises.h).
 //
 // Input that begins as a SQLite file is used as it is. SQLite itself, loaded as the reader loads
 // it, makes a file of other input: the first byte says which tables are left out, the rest are
@@ -15,9 +16,9 @@
 #include <string_view>
 
 #include "hardware/error.h"
-#include "programs/traces/timeline.h"
 #include "programs/traces/trace.h"
 #include "tests/fuzz/memory_file.h"
+#include "tests/fuzz/trace_promises.h"
 
 namespace {
 
@@ -173,7 +174,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const test::MemoryFile file(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
     try {
         const programs::Trace trace = programs::read_trace(file.path());
-        static_cast<void>(programs::timeline_of(trace));
+        test::check_promises(trace);
     } catch (const InputError&) {
         return 0;
     }

@@ -1,8 +1,8 @@
 // libFuzzer: any bytes given to `--from` are predicted row by row or give an InputError about the
-// whole file. As CSV, at least one line is written for each row that was read, and the header.
+// whole file. Read back, CSV has a row and JSON an item for each row that was read. Every row of
+// the CSV has as many cells as the header.
 //
 // The first byte chooses the format and whether op and GPU have defaults; the rest is the CSV.
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <sstream>
@@ -10,6 +10,8 @@
 
 #include "cli/commands/batch.h"
 #include "hardware/error.h"
+#include "hardware/json.h"
+#include "measure/record/csv_reader.h"
 #include "model/machine/catalogue.h"
 #include "tests/fuzz/require.h"
 
@@ -20,6 +22,25 @@ namespace {
 ridge::cli::Machines& machines() {
     static ridge::cli::Machines all(ridge::model::catalogue(), ridge::hardware::View::calibrated);
     return all;
+}
+
+void check_csv(const std::string& text, std::int64_t expected) {
+    std::istringstream in(text);
+    ridge::measure::CsvReader reader(in, "out.csv");
+    std::int64_t rows = -1;
+    std::size_t width = 0;
+    for (; reader.next(); ++rows) {
+        require(reader.problem().empty());
+        if (rows < 0) width = reader.cells().size();
+        require(reader.cells().size() == width);
+    }
+    require(rows == expected);
+}
+
+void check_json(const std::string& text, std::int64_t expected) {
+    const auto json = ridge::Json::parse(text);
+    require(json && json->is_array());
+    require(static_cast<std::int64_t>(json->items().size()) == expected);
 }
 
 constexpr std::size_t longest_input = 4096;  // bounds the work of one run
@@ -43,8 +64,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const cli::BatchResult result = cli::predict_batch(context, machines(), options);
         require(result.failed <= result.rows);
         const std::string text = out.str();
-        const auto lines = std::count(text.begin(), text.end(), '\n');
-        if (options.format == cli::Format::csv) require(lines > result.rows);
+        if (options.format == cli::Format::csv) check_csv(text, result.rows);
+        if (options.format == cli::Format::json) check_json(text, result.rows);
         require(text.find("nan") == std::string::npos || in.str().find("nan") != std::string::npos);
     } catch (const InputError&) {
         return 0;

@@ -1,13 +1,14 @@
 // libFuzzer: any bytes, compressed or not, give a profiler's trace, damaged or not, or an
-// InputError, in whichever of the three formats they begin. A timeline can be made of the trace.
+// InputError, in whichever of the three formats they begin. The trace keeps its promises
+// (trace_promises.h).
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 
 #include "hardware/error.h"
-#include "programs/traces/timeline.h"
 #include "programs/traces/trace.h"
 #include "tests/fuzz/memory_file.h"
+#include "tests/fuzz/trace_promises.h"
 
 // The name is libFuzzer's. NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -17,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const test::MemoryFile file(data, size);
     try {
         const programs::Trace trace = programs::read_trace(file.path());
-        static_cast<void>(programs::timeline_of(trace));
+        test::check_promises(trace);
     } catch (const InputError&) {
         return 0;
     }

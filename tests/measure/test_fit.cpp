@@ -352,10 +352,16 @@ TEST_CASE("bundled attention is fitted from records", "[fit]") {
     CHECK(reports[0].fitted.back().errors.count == static_cast<std::int64_t>(questions.size()) - 1);
     CHECK(reports[0].fitted.back().errors.mean < 0.01);
     CHECK(reports[0].cross_validated.back().errors.mean < 0.02);
-    for (const FittedParameter& parameter : reports[0].parameters) {
-        if (parameter.field != "model.attention.mma.softmax_fraction") continue;
-        CHECK(std::stod(parameter.value) == Approx(0.8 * before.softmax_fraction).epsilon(0.03));
-    }
+    const auto fitted = [&](std::string_view field) {
+        for (const FittedParameter& parameter : reports[0].parameters) {
+            if (parameter.field == field) return parameter.number;
+        }
+        return 0.0;
+    };
+    CHECK(fitted("model.attention.mma.softmax_fraction") ==
+          Approx(0.8 * before.softmax_fraction).epsilon(0.03));
+    const double clocks = (before.tile_load * plan.machine.boost_clock).base();
+    CHECK(fitted("model.attention.mma.tile_load") == Approx(1.5 * clocks).epsilon(0.03));
     FitRequest nothing = request;
     nothing.records = {folder.path() + "/none"};
     CHECK_THROWS_AS(fit_attention(nothing), InputError);

@@ -1,4 +1,6 @@
 // `ridge fit kernels`: costs of the code of PyTorch's kernels, fitted to records.
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -84,6 +86,32 @@ TEST_CASE("compiled products, several kernels in one time, are not used for fits
     REQUIRE(rows.size() == 2);
     CHECK(rows[0].execution.implementation == model::Implementation::torch);
     CHECK(rows[1].kind == model::OperationKind::softmax);
+}
+
+TEST_CASE("a row from records names the file and line of its record", "[fit]") {
+    const FakePlan plan = test::h200_plan();
+    const test::TemporaryFolder folder;
+    const auto record_of = [&plan](const std::string& text) {
+        return record_by(plan, test::question(text));
+    };
+    const std::string single = folder.path() + "/single.jsonl";
+    append_record(single, record_of("matmul m=64 n=64 k=64 dtype=bf16 impl=compiled"));
+    append_record(single, record_of("copy elements=1024 impl=torch"));
+    const std::string inner = folder.path() + "/inner";
+    std::filesystem::create_directory(inner);
+    append_record(inner + "/a.jsonl", record_of("copy elements=2048 impl=torch"));
+    std::ofstream(inner + "/b.jsonl")
+        << "\n{\"schema\": 1\n"
+        << to_json_line(record_of("copy elements=4096 impl=torch")) << "\n";
+    const auto name = [](const std::string&) { return std::string("h200-sxm"); };
+    const std::vector<MeasuredRow> rows = read_record_rows({single, inner}, name);
+    REQUIRE(rows.size() == 3);
+    const auto place = [](const MeasuredRow& row) {
+        return row.file + ":" + std::to_string(row.line);
+    };
+    CHECK(place(rows[0]) == single + ":2");
+    CHECK(place(rows[1]) == inner + "/a.jsonl:1");
+    CHECK(place(rows[2]) == inner + "/b.jsonl:3");
 }
 
 TEST_CASE("the costs of PyTorch's code are not fitted without records", "[fit]") {

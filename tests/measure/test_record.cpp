@@ -160,7 +160,9 @@ TEST_CASE("damaged and cut lines are reported with file and line, and the others
     const std::string text =
         good + "\n\n{\"schema\": 1\n" + good + "\nno json\n" + good.substr(0, 99);
     const RecordFile file = parse_records(text, "h200.jsonl");
-    CHECK(file.records.size() == 2);
+    REQUIRE(file.records.size() == 2);
+    CHECK(to_string(file.records[0].location) == "h200.jsonl:1");
+    CHECK(to_string(file.records[1].location) == "h200.jsonl:4");
     REQUIRE(file.damaged.size() == 3);
     CHECK(to_string(file.damaged[0].location) == "h200.jsonl:3");
     CHECK(to_string(file.damaged[1].location) == "h200.jsonl:5");

@@ -91,10 +91,15 @@ TEST_CASE("strides cost DRAM time; beyond 64 bytes, only for the bytes they pass
           "[access]") {
     const double row = microseconds(access(AccessPattern::strided, 1));
     CHECK(row > 4.0 * elements / 4.8e12 * 1e6);
-    CHECK(microseconds(access(AccessPattern::strided, 2)) == Approx(2.0 * row).epsilon(0.15));
-    CHECK(microseconds(access(AccessPattern::strided, 8)) == Approx(8.0 * row).epsilon(0.15));
-    const double sparse = microseconds(access(AccessPattern::strided, 16));
-    CHECK(sparse == Approx(16.0 * row).epsilon(0.15));
+    // Each word that is passed over adds its bytes at the rate of DRAM; the corrections change this
+    // by 4 % at most.
+    const MemoryParameters& memory = *h200().memory;
+    const double passed = 4.0 * elements / (memory.dram * memory.read_efficiency).base() * 1e6;
+    for (const std::int64_t stride : {2, 8, 16}) {
+        INFO("stride " << stride);
+        const double added = microseconds(access(AccessPattern::strided, stride)) - row;
+        CHECK(added == Approx(static_cast<double>(stride - 1) * passed).epsilon(0.04));
+    }
     const double skipped = 4.0 * 48 * elements / h200().memory->skip.base() * 1e6;
     const auto analytic = [](std::int64_t stride) {
         Machine machine = h200();
@@ -110,7 +115,7 @@ TEST_CASE("misalignment costs the L2, not DRAM", "[access]") {
     const double aligned = microseconds(access(AccessPattern::misaligned, 0));
     const double shifted = microseconds(access(AccessPattern::misaligned, 1));
     CHECK(shifted >= aligned);
-    CHECK(shifted < 1.1 * aligned);
+    CHECK(shifted < 1.01 * aligned);
     CHECK(microseconds(access(AccessPattern::misaligned, 8)) == Approx(aligned));
 
     Access small = access(AccessPattern::misaligned, 0);
@@ -131,7 +136,7 @@ TEST_CASE("times of branches and conflicts grow with their degree", "[access]") 
             INFO(name_of(pattern) << " " << degree);
             op.degree = degree;
             const double ratio = microseconds(op) / one;
-            CHECK(ratio == Approx(static_cast<double>(degree)).epsilon(0.12));
+            CHECK(ratio == Approx(static_cast<double>(degree)).epsilon(0.02));
         }
     }
     // 2^30 words of 4 bytes at 128 bytes per clock and multiprocessor.
@@ -181,8 +186,10 @@ TEST_CASE("a chase takes the latency of the level that holds its pointers", "[ac
     CHECK(latency(0.0078125) == Approx(32.0).epsilon(0.01));
     CHECK(latency(4.0) == Approx(280.9).epsilon(0.001));
     CHECK(latency(1024.0) == Approx(688.9).epsilon(0.001));
-    CHECK(latency(36.0) > 330.0);
-    CHECK(latency(36.0) < 560.0);
+    // Where the set fills the L2, predictions are within 12 % of what an H200 took
+    // (measure/records/h200-sxm-effects).
+    CHECK(latency(32.0) == Approx(445.4).epsilon(0.12));
+    CHECK(latency(48.0) == Approx(602.8).epsilon(0.12));
     // After a flush, each pointer comes from DRAM once.
     CHECK(latency(4.0, L2State::cold) == Approx(688.9).epsilon(0.001));
     CHECK(latency(0.0078125, L2State::cold) < 33.0);

@@ -141,29 +141,34 @@ TEST_CASE("Unfused attention on an A100 40 GB, FlashAttention tables", "[attenti
     // Only from N = 1024 on: below it, the host limits PyTorch, which kernel times do not include.
     const std::array<double, 3> forward{1.27, 4.32, 16.47};
     const std::array<double, 3> backward{2.44, 8.82, 33.87};
+    // The shortest call differs most: by 14 % forward and 8 % backward; longer ones by 3 %.
+    const std::array<double, 3> forward_error{0.15, 0.04, 0.04};
+    const std::array<double, 3> backward_error{0.09, 0.04, 0.04};
     for (std::size_t i = 0; i < forward.size(); ++i) {
         Attention op = paper_shape(std::int64_t{1024} << i);
         CHECK(1e3 * seconds(op, Implementation::torch, "a100-sxm-40gb") ==
-              Approx(forward.at(i)).epsilon(0.18));
+              Approx(forward.at(i)).epsilon(forward_error.at(i)));
         op.direction = Direction::backward;
         CHECK(1e3 * seconds(op, Implementation::torch, "a100-sxm-40gb") ==
-              Approx(backward.at(i)).epsilon(0.1));
+              Approx(backward.at(i)).epsilon(backward_error.at(i)));
     }
 }
 
 TEST_CASE("flash1 forward on an A100 40 GB, FlashAttention tables", "[attention][published]") {
     const std::array<double, 6> milliseconds{0.18, 0.68, 2.40, 8.42, 33.54, 134.03};
     for (std::size_t i = 0; i < milliseconds.size(); ++i) {
+        // The two shortest calls are predicted 17 % too short; the longer ones differ by 10 %.
+        const double error = i < 2 ? 0.18 : 0.11;
         CHECK(1e3 * seconds(paper_shape(std::int64_t{512} << i), Implementation::flash1,
                             "a100-sxm-40gb") ==
-              Approx(milliseconds.at(i)).epsilon(0.2));
+              Approx(milliseconds.at(i)).epsilon(error));
     }
 }
 
 TEST_CASE("flash1 backward on an A100 40 GB, FlashAttention tables", "[attention][published]") {
     Attention op = paper_shape(4096);
     op.direction = Direction::backward;
-    CHECK(1e3 * seconds(op, Implementation::flash1, "a100-sxm-40gb") == Approx(21.6).epsilon(0.1));
+    CHECK(1e3 * seconds(op, Implementation::flash1, "a100-sxm-40gb") == Approx(21.6).epsilon(0.09));
 }
 
 }  // namespace

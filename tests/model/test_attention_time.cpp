@@ -242,16 +242,21 @@ TEST_CASE("unusual calls give sensible times", "[attention][time]") {
                          .seq_kv = 8192,
                          .head_dim = 128,
                          .causal = true};
+    const double scores = 33558528;  // of a head of `base`: 8192 x 8193 / 2
     SECTION("a window removes most blocks") {
         Attention windowed = base;
         windowed.window = 1024;
-        CHECK(time(windowed) < time(base) * 0.5);
-        CHECK(time(windowed) > time(base) * 0.05);
+        // 1024 keys per query, fewer for the first ones. Blocks at both edges are computed whole.
+        const double share = (8192.0 * 1024 - 1024.0 * 1023 / 2) / scores;
+        CHECK(time(windowed) / time(base) >= share);
+        CHECK(time(windowed) / time(base) <= 1.3 * share);
     }
     SECTION("a chunk of new tokens after a long prefix costs its share") {
         Attention chunk = base;
         chunk.seq_q = 1024;  // of 8192 keys: 1024 x 7680 of 33.6 M scores
-        CHECK(time(chunk) / time(base) == Approx(1024.0 * 7680 / 33558528).epsilon(0.3));
+        const double share = 1024.0 * 7680 / scores;
+        CHECK(time(chunk) / time(base) >= share);
+        CHECK(time(chunk) / time(base) <= 1.3 * share);  // its 256 tiles make two uneven waves
     }
     SECTION("a head_dim between two fitted ones lies between their times and is noted") {
         Attention between = base;
@@ -265,18 +270,24 @@ TEST_CASE("unusual calls give sensible times", "[attention][time]") {
     }
     SECTION("the time of a very large batch is proportional to its size") {
         Attention large = base;
+        large.batch = 1000;
+        const double half = time(large) / time(base);
         large.batch = 2000;
-        CHECK(time(large) / time(base) == Approx(1000.0).epsilon(0.2));
+        const double whole = time(large) / time(base);
+        CHECK(whole / half == Approx(2.0).epsilon(0.01));
+        CHECK(whole >= 1000.0);
+        CHECK(whole <= 1150.0);  // under a long load the clock falls
     }
-    SECTION("backward takes two to four times the forward pass") {
+    SECTION("backward has 2.5 times the FLOP of the forward pass, at a lower rate") {
         Attention backward = base;
         backward.direction = Direction::backward;
-        CHECK(time(backward) > 2.0 * time(base));
-        CHECK(time(backward) < 4.0 * time(base));
+        CHECK(time(backward) > 2.5 * time(base));
+        CHECK(time(backward) < 3.5 * time(base));
     }
 }
 
-TEST_CASE("a GPU without its own fit has a note and a wider band", "[attention][time]") {
+TEST_CASE("attention on a GPU without its own fit has a note and a wider band",
+          "[attention][time]") {
     const Attention op{.heads = 32,
                        .kv_heads = 8,
                        .seq_q = 4096,

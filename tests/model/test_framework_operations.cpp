@@ -57,9 +57,12 @@ TEST_CASE("bundled kernels refuse operations that they do not implement", "[fram
         CHECK(std::get<NotModelled>(outcome).reason.find("torch") != std::string::npos);
     }
     CHECK_FALSE(needs_framework(operation_of("sum rows=8 cols=16")));
-    CHECK_THROWS(operation_of("cat inputs=2 rows=8 cols=8 axis=all"));
-    CHECK_THROWS(operation_of("matmul m=8 n=8 k=8 dtype=bf16 out_dtype=int32"));
-    CHECK_THROWS(operation_of("copy elements=8 dtype=int32"));
+    CHECK_THROWS_WITH(operation_of("cat inputs=2 rows=8 cols=8 axis=all"),
+                      "axis: cat joins along rows or columns, not all");
+    CHECK_THROWS_WITH(operation_of("matmul m=8 n=8 k=8 dtype=bf16 out_dtype=int32"),
+                      "out_dtype: int32 goes with dtype int8, not bf16");
+    CHECK_THROWS_WITH(operation_of("copy elements=8 dtype=int32"),
+                      "dtype: int32 is a type of results (out_dtype) alone");
 }
 
 TEST_CASE("masks take one byte per element and casts change the bytes written", "[framework]") {

@@ -151,9 +151,9 @@ TEST_CASE(
     // smaller shape. Every term is then at most as large, except for the power droop.
     Machine analytic = machine("h200-sxm");
     analytic.residuals = nullptr;
-    // 0.5 %: k that splits unevenly, and whole blocks of tiles that repeat DRAM reads. The times
-    // fall further only if another tile fills its last wave better.
-    test::Tally falls{.usual = 1.005, .ever = 1.02};
+    // The exceptions: k that splits unevenly, whole blocks of tiles that repeat DRAM reads, and
+    // another tile that fills its last wave better. Among 10^6 products the worst is 1.1 %.
+    test::Tally falls{.usual = 1.0 + 1e-9, .ever = 1.015};
     // With corrections, as in measurements, times do fall when the last tile and last wave fill up.
     test::Tally corrected{.usual = 1.04, .ever = 1.1};
     check_growth(analytic, falls);

@@ -179,7 +179,7 @@ TEST_CASE("an fp8 product in a graph first quantises its input; the kernel alone
     CHECK(graph.time > kernel.time + 9.0 * us);
 }
 
-TEST_CASE("a GPU without its own fit has a note and a wider band") {
+TEST_CASE("a product on a GPU without its own fit has a note and a wider band") {
     const auto fitted = predicted(square_4096, "h100-sxm");
     const auto family = predicted(square_4096, "h100-pcie");
     CHECK(fitted.confidence == Confidence::calibrated);

@@ -22,7 +22,6 @@ TEST_CASE("FLOP, bytes and intensity of square and thin products", "[matmul]") {
     // Edge e in fp16: 2 e^3 / (2 x 3 e^2) = e / 3.
     const Work square = matmul_work(matmul(8192, 8192, 8192), true);
     CHECK((square.flop() / square.compulsory()).base() == Approx(8192.0 / 3.0).epsilon(1e-12));
-    CHECK((square.flop() / square.compulsory()).base() == Approx(2730.7).margin(0.05));
 }
 
 TEST_CASE("the product runs on the requested pipe", "[matmul]") {

@@ -308,11 +308,11 @@ TEST_CASE("with corrections, a mask never adds time and twice the tokens take lo
             REQUIRE(p.correction >= 1.0 / largest * (1.0 - 1e-12));
             Attention full = op;
             full.causal = false;
-            REQUIRE(p.time <= 1.03 * predicted(full, machine).time);
+            REQUIRE(p.time <= predicted(full, machine).time * (1.0 + 1e-12));
             Attention twice = op;
             twice.seq_kv *= 2;
             if (op.seq_q > 1) twice.seq_q *= 2;
-            REQUIRE(predicted(twice, machine).time >= 0.8 * p.time);
+            REQUIRE(predicted(twice, machine).time > p.time);
         }
     }
 }

@@ -99,13 +99,16 @@ TEST_CASE(
 TEST_CASE("with corrections, cold is never faster than warm", "[residual][property]") {
     const Machine& machine = test::h200();
     test::Random random(53);
-    for (std::size_t i = 0; i < test::case_count(3000); ++i) {
+    const std::size_t cases = test::case_count(3000);
+    std::size_t corrected = 0;
+    for (std::size_t i = 0; i < cases; ++i) {
         const Operation operation = test::random_operation(random);
         Execution execution = test::random_execution(operation, random);
         execution.l2 = L2State::warm;
         const Outcome warm = predict(operation, execution, machine);
         const auto* const prediction = std::get_if<Prediction>(&warm);
         if (prediction == nullptr || prediction->correction == 1.0) continue;
+        ++corrected;
         execution.l2 = L2State::cold;
         const Prediction cold = std::get<Prediction>(predict(operation, execution, machine));
         CAPTURE(test::describe(operation));
@@ -113,6 +116,7 @@ TEST_CASE("with corrections, cold is never faster than warm", "[residual][proper
         REQUIRE(cold.low <= cold.time);
         REQUIRE(cold.high >= cold.time);
     }
+    CHECK(corrected > cases / 4);
 }
 
 TEST_CASE("predicting warm and cold together gives the same as each alone",
@@ -126,16 +130,20 @@ TEST_CASE("predicting warm and cold together gives the same as each alone",
         return a->time == b->time && a->low == b->low && a->high == b->high &&
                a->correction == b->correction;
     };
-    for (std::size_t i = 0; i < test::case_count(2000); ++i) {
+    const std::size_t cases = test::case_count(2000);
+    std::size_t modelled = 0;
+    for (std::size_t i = 0; i < cases; ++i) {
         const Operation operation = test::random_operation(random);
         Execution execution = test::random_execution(operation, random);
         const WarmAndCold both = predict_warm_and_cold(operation, execution, machine);
+        if (std::holds_alternative<Prediction>(both.warm)) ++modelled;
         CAPTURE(test::describe(operation));
         execution.l2 = L2State::warm;
         REQUIRE(same(both.warm, predict(operation, execution, machine)));
         execution.l2 = L2State::cold;
         REQUIRE(same(both.cold, predict(operation, execution, machine)));
     }
+    CHECK(modelled > cases / 2);
 }
 
 }  // namespace ridge::model

@@ -30,11 +30,12 @@ TEST_CASE("every chart is well-formed and draws each point, roof and ridge", "[s
     }
 }
 
-TEST_CASE("xmllint accepts every chart", "[svg]") {
+// Hidden, because ctest runs it as a test of its own, which it can report as skipped.
+TEST_CASE("xmllint accepts every chart", "[.][xmllint]") {
     for (const Chart& chart : samples::all_charts()) {
         const ProcessResult result = run_process({"xmllint", "--noout", "-"}, render_svg(chart));
         if (!result.started || result.exit_code == 127) {
-            WARN("xmllint is not installed; the tests' own reader stands in");
+            WARN("skipped: xmllint is not installed; the tests' own reader stands in");
             return;
         }
         INFO(result.errors);

@@ -58,6 +58,7 @@ TEST_CASE("any range gets between one and the allowed number of labels, inside t
                         CHECK(position(tick.value, range, scale) < 1.0 + 1e-6);
                     }
                     INFO(low << " x " << factor << " most " << most);
+                    CHECK(labels >= 1);
                     CHECK(labels <= most);
                 }
             }

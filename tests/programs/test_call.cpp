@@ -1,6 +1,8 @@
 // Recorded calls of ATen operators: arguments, shapes and layouts.
 #include "programs/aten/call.h"
 
+#include <vector>
+
 #include "tests/catch.h"
 
 using namespace ridge;
@@ -68,15 +70,32 @@ TEST_CASE("strange input gives no tensors and no error", "[aten]") {
     CHECK(huge.tensor(0)->bytes() > 0);
 }
 
-TEST_CASE("every element type has a size, and names are read", "[aten]") {
-    for (const ElementType type :
-         {ElementType::fp64, ElementType::fp32, ElementType::fp16, ElementType::bf16,
-          ElementType::fp8, ElementType::int64, ElementType::int32, ElementType::int16,
-          ElementType::int8, ElementType::boolean, ElementType::complex64}) {
-        CHECK(size_of(type) > 0);
+TEST_CASE("every element type has a size and the names of Python and C++", "[aten]") {
+    struct Row {
+        ElementType type;
+        std::int64_t size;
+        std::vector<const char*> names;
+    };
+    const std::vector<Row> rows{
+        {ElementType::fp64, 8, {"torch.float64", "double"}},
+        {ElementType::fp32, 4, {"torch.float32", "float"}},
+        {ElementType::fp16, 2, {"torch.float16", "c10::Half"}},
+        {ElementType::bf16, 2, {"torch.bfloat16", "c10::BFloat16"}},
+        {ElementType::fp8, 1, {"torch.float8_e4m3fn", "c10::Float8_e5m2"}},
+        {ElementType::int64, 8, {"torch.int64", "long int", "Long"}},
+        {ElementType::int32, 4, {"torch.int32", "int"}},
+        {ElementType::int16, 2, {"torch.int16", "short int", "Short"}},
+        {ElementType::int8, 1, {"torch.int8", "torch.uint8", "signed char", "unsigned char"}},
+        {ElementType::boolean, 1, {"torch.bool", "bool"}},
+        {ElementType::complex64, 8, {"torch.complex64", "c10::complex<float>"}},
+        {ElementType::complex128, 16, {"torch.complex128", "c10::complex<double>"}},
+        {ElementType::unknown, 0, {"TensorList", "", "torch."}}};
+    REQUIRE(rows.size() == static_cast<std::size_t>(ElementType::complex128) + 1);
+    for (const Row& row : rows) {
+        CHECK(size_of(row.type) == row.size);
+        for (const char* name : row.names) {
+            INFO(name);
+            CHECK(parse_element_type(name) == row.type);
+        }
     }
-    CHECK(parse_element_type("torch.bfloat16") == ElementType::bf16);
-    CHECK(parse_element_type("long int") == ElementType::int64);
-    CHECK(parse_element_type("TensorList") == ElementType::unknown);
-    CHECK(size_of(ElementType::unknown) == 0);
 }

@@ -61,10 +61,11 @@ class Notebooks(unittest.TestCase):
         self.addCleanup(os.chdir, before)
 
     def agree(self, found, kept):
-        """Checks that the words are the same and that numbers differ by a quarter at most, as after a refit."""
+        """Checks that the words are the same and that numbers differ by a tenth at most, as after a refit."""
         self.assertEqual(words(found), words(kept), "execute the notebook again")
+        self.assertEqual(len(numbers(found)), len(numbers(kept)), "execute the notebook again")
         for now, then in zip(numbers(found), numbers(kept)):
-            self.assertLessEqual(abs(now - then), 0.25 * max(now, then) + 1.0, "execute the notebook again")
+            self.assertLessEqual(abs(now - then), 0.1 * max(now, then) + 0.01, "execute the notebook again")
 
     def check(self, name):
         names = {}

@@ -218,8 +218,8 @@ class Tables(unittest.TestCase):
             start = time.process_time()
             ridge.predict_table(table, operation="matmul", gpu=GPU)
             best = min(best, time.process_time() - start)
-        # The aim is 2 s per million rows. Test machines are slower, so this only catches a wrong method.
-        self.assertLess(best * 5, 20.0)
+        # The aim is 2 s per million rows; a shared core takes 4 s. A loop of single predictions takes 100 s.
+        self.assertLess(best * 5, 10.0)
 
     def test_gil_is_released(self):
         rng = np.random.default_rng(2)

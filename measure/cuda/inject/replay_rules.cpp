@@ -79,10 +79,11 @@ std::optional<Object> object_at(std::span<const char> file, std::uint64_t offset
     return object;
 }
 
-std::string_view text_at(std::span<const char> file, std::uint64_t offset) {
-    if (offset >= file.size()) return {};
+/// The text at `offset`, if the file holds it.
+std::optional<std::string_view> text_at(std::span<const char> file, std::uint64_t offset) {
+    if (offset >= file.size()) return std::nullopt;
     const char* const start = file.data() + offset;
-    return {start, strnlen(start, file.size() - offset)};
+    return std::string_view(start, strnlen(start, file.size() - offset));
 }
 
 /// Whether it is a function of the device's run-time library that leaves state behind.
@@ -97,7 +98,8 @@ bool names_such(std::span<const char> file, const Elf64_Shdr& symbols, const Elf
     for (std::uint64_t at = 0; at + sizeof(Elf64_Sym) <= symbols.sh_size; at += sizeof(Elf64_Sym)) {
         const auto symbol = object_at<Elf64_Sym>(file, symbols.sh_offset + at);
         if (!symbol) return true;
-        if (leaves_something(text_at(file, names.sh_offset + symbol->st_name))) return true;
+        const auto name = text_at(file, names.sh_offset + symbol->st_name);
+        if (!name || leaves_something(*name)) return true;
     }
     return false;
 }
@@ -123,8 +125,8 @@ bool keeps_state(std::span<const char> cubin) {
     for (std::uint64_t i = 0; i < header->e_shnum; ++i) {
         const auto each = section(i);
         if (!each) return true;
-        const std::string_view name = text_at(cubin, names->sh_offset + each->sh_name);
-        if (name.starts_with(".nv.global") && each->sh_size > 0) return true;
+        const auto name = text_at(cubin, names->sh_offset + each->sh_name);
+        if (!name || (name->starts_with(".nv.global") && each->sh_size > 0)) return true;
         if (each->sh_type != SHT_SYMTAB) continue;
         const auto texts = section(each->sh_link);
         if (!texts || names_such(cubin, *each, *texts)) return true;
