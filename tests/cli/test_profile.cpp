@@ -198,7 +198,8 @@ TEST_CASE("Launches that occur once may be repeated only in the first run that c
         const auto answer = run(words);
         INFO(answer.err);
         CHECK(answer.code == 0);
-        CHECK_THAT(answer.err, contains_text("program again for the counters that 1 kernels"));
+        CHECK_THAT(answer.err,
+                   contains_text("running the program again, kernels without all counters: 1"));
         const auto free = asked(0);
         CHECK(free.counted == 0);
         CHECK_FALSE(free.once);

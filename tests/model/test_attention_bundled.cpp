@@ -19,10 +19,11 @@ namespace {
 
 using units::us;
 
-constexpr AttentionContext hopper{.compute_capability = 90,
-                                  .sram = 228.0 * units::KiB,
-                                  .sm_count = 132,
-                                  .l2 = {.size = 60.0 * units::MiB, .partitions = 2.0}};
+constexpr AttentionContext hopper{
+    .compute_capability = 90,
+    .sram = 228.0 * units::KiB,
+    .sm_count = 132,
+    .l2 = {.size = 60.0 * units::MiB, .partitions = 2.0, .steepness = 10.0}};
 
 Attention decoding(std::int64_t batch, std::int64_t heads, std::int64_t kv_heads,
                    std::int64_t keys) {

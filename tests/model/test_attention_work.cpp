@@ -394,9 +394,10 @@ TEST_CASE("K and V that do not fit in L2 are read again", "[attention]") {
     // One head of 131072 tokens: K and V are 67 MB; 1024 query blocks over 132 SMs are 8 waves.
     const Attention op = attention(1, 1, 131072, 128);
     // Every multiprocessor reads them, so both partitions keep a copy and half of 50 MiB fits.
-    const AttentionContext h100{.compute_capability = 90,
-                                .sm_count = 132,
-                                .l2 = {.size = 50.0 * units::MiB, .partitions = 2.0}};
+    const AttentionContext h100{
+        .compute_capability = 90,
+        .sm_count = 132,
+        .l2 = {.size = 50.0 * units::MiB, .partitions = 2.0, .steepness = 10.0}};
     const double found = h100.l2.found(67.1 * units::MB, Readers::all);
     CHECK(found < 1e-3);
     CHECK(count_attention(op, Implementation::flash2, h100).kv_dram_passes ==

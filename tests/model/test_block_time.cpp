@@ -25,7 +25,7 @@ MemoryParameters round_blocks() {
     m.l2_read = 4.0 * units::TB / units::s;
     m.l2_write = 2.0 * units::TB / units::s;
     m.port = 64.0 * units::GB / units::s;
-    m.l2 = {.size = 30.0 * units::MB, .absorbed = 0.1};
+    m.l2 = {.size = 30.0 * units::MB, .steepness = 10.0, .absorbed = 0.1, .dirty = 0.3};
     m.launch = {.kernel = 0.5 * units::us,
                 .graph = 0.6 * units::us,
                 .stream = 3.0 * units::us,

@@ -60,9 +60,9 @@ TEST_CASE("bundled kernels refuse operations that they do not implement", "[fram
     CHECK_THROWS_WITH(operation_of("cat inputs=2 rows=8 cols=8 axis=all"),
                       "axis: cat joins along rows or columns, not all");
     CHECK_THROWS_WITH(operation_of("matmul m=8 n=8 k=8 dtype=bf16 out_dtype=int32"),
-                      "out_dtype: int32 goes with dtype int8, not bf16");
+                      "out_dtype: int32 needs dtype int8, not bf16");
     CHECK_THROWS_WITH(operation_of("copy elements=8 dtype=int32"),
-                      "dtype: int32 is a type of results (out_dtype) alone");
+                      "dtype: int32 is a type for results (out_dtype) only");
 }
 
 TEST_CASE("masks take one byte per element and casts change the bytes written", "[framework]") {

@@ -29,7 +29,7 @@ MemoryParameters round_streams() {
     m.l2_read = 4.0 * units::TB / units::s;
     m.l2_write = 2.0 * units::TB / units::s;
     m.port = 64.0 * units::GB / units::s;
-    m.l2.size = 50.0 * units::MB;
+    m.l2 = {.size = 50.0 * units::MB, .steepness = 10.0, .absorbed = 0.1145, .dirty = 0.3};
     m.l1_size = 200.0 * units::kB;
     m.launch = {.kernel = 0.5 * units::us,
                 .graph = 1.0 * units::us,

@@ -125,7 +125,7 @@ TEST_CASE(
     "an L2 that holds the data sets the bound; a smaller one saves its own size of DRAM reads",
     "[roofline]") {
     Machine machine = round_roof();
-    machine.l2.size = 100.0 * units::MB;
+    machine.l2 = {.size = 100.0 * units::MB, .steepness = 10.0};
     machine.l2_bandwidth = 10.0 * machine.dram_bandwidth;
     const Work small = work_of(0, 1e7, 1e7);
     const Time near = small.compulsory() / *machine.l2_bandwidth;

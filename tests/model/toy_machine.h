@@ -16,7 +16,7 @@ inline Machine toy() {
     gpu.tensor[static_cast<std::size_t>(DataType::bf16)] = FlopRate::from_base(1e13);
     gpu.special_rate = 1e11;
     gpu.dram_bandwidth = units::TB / units::s;
-    gpu.l2.size = 100.0 * units::MB;
+    gpu.l2 = {.size = 100.0 * units::MB, .steepness = 10.0, .absorbed = 0.1145, .dirty = 0.3};
     return gpu;
 }
 
