@@ -43,7 +43,7 @@ refuses records that have no seed, have a seen seed, or were measured before the
 
 """
 
-HISTORY = ("Seeds 322 and 334 (H200) were measured after every parameter, correction and band was fixed. The others judged earlier fits, before the last "
+HISTORY = ("Seeds 322, 334, 501 and 502 (H200) were measured after every parameter, correction and band was fixed. The others judged earlier fits, before the last "
            "training records were measured.")
 
 NOT_JUDGED = "No seed has been drawn since the last fit.\n\n"
