@@ -15,10 +15,9 @@ namespace {
 
 /// Whatever is asked for is refused, except help.
 Action refused_command(CommandLine& line, std::span<const std::string> arguments) {
-    const bool asks_for_help =
-        std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
-            return argument == "-h" || argument == "--help";
-        });
+    const bool asks_for_help = std::any_of(
+        arguments.begin(), arguments.end(),
+        [](const std::string& argument) { return argument == "-h" || argument == "--help"; });
     if (!arguments.empty() && !asks_for_help) refuse_fit();
     line.footer("This build of ridge has no fits: configure it with -DRIDGE_FIT=ON.");
     return [](const Context&) -> int { refuse_fit(); };
