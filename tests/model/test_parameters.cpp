@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <set>
 #include <string>
 
@@ -151,6 +152,25 @@ TEST_CASE("every embedded file loads and uses every source that it declares", "[
             CAPTURE(key);
             CHECK(used.contains(key));
         }
+    }
+}
+
+// A value that many architectures share is carried over or inherited, so that a new fit changes one file.
+TEST_CASE("no parameter is copied from architecture to architecture", "[parameters]") {
+    constexpr std::size_t most_files = 4;
+    std::map<std::string, std::size_t> files_with;
+    for (const hardware::EmbeddedFile& file : hardware::embedded_files()) {
+        const hardware::Description read =
+            hardware::load_text(file.text, std::string(file.path), schema()).description;
+        if (read.kind != hardware::DescriptionKind::architecture) continue;
+        for (const auto& [path, datum] : read.data) {
+            if (path.starts_with("model.")) ++files_with[path + " = " + written(datum)];
+        }
+    }
+    CHECK(files_with.size() > 500);
+    for (const auto& [value, files] : files_with) {
+        CAPTURE(value);
+        CHECK(files <= most_files);
     }
 }
 
