@@ -211,9 +211,9 @@ void Catalogue::take_carried(Description& device, const CarriedOver& carried,
         return;
     }
     const Item& item = relative != devices_.end() ? relative->second : family->second;
-    Loaded loaded = load_text(item.text, item.header.location.file, schema_);
+    Loaded loaded = load_fields(item.text, item.header.location.file, schema_, carried.paths);
     append(problems, loaded.problems);
-    device = carry_over(std::move(device), std::move(loaded.description), carried, architecture);
+    device = carry_over(std::move(device), std::move(loaded.description), architecture);
 }
 
 /// Adds the corrections of the related device that `device` names, unless it has its own.

@@ -1,5 +1,6 @@
 #include "hardware/field_reader.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -23,6 +24,7 @@ class FieldReader {
   private:
     /// Reads the node at `path_`.
     void read_section(const Node& node) {
+        if (!is_wanted()) return;
         if (const Field* field = context_.schema.find(path_)) {
             read_datum(node, *field);
         } else if (!context_.schema.is_section(path_) || node.kind != NodeKind::table) {
@@ -209,6 +211,15 @@ class FieldReader {
         return is_sensible(node, field, value);
     }
 
+    /// Whether the node at `path_` is to be read, or holds what is.
+    [[nodiscard]] bool is_wanted() const {
+        const auto& only = context_.only;
+        return only.empty() ||
+               std::any_of(only.begin(), only.end(), [this](const std::string& path) {
+                   return lies_in(path_, path) || lies_in(path, path_);
+               });
+    }
+
     const FieldContext& context_;
     const SharedText& text_;
     Description& into_;
@@ -227,6 +238,10 @@ void report_unknown(const FieldContext& context, const Node& node, const std::st
     context.nodes.report(node.key.empty() ? node.location() : node.key_location(),
                          "unknown key \"" + path + "\"" +
                              (near_key.empty() ? "" : ", did you mean \"" + near_key + "\"?"));
+}
+
+bool lies_in(std::string_view field, std::string_view path) {
+    return field.starts_with(path) && (field.size() == path.size() || field[path.size()] == '.');
 }
 
 void read_fields(const FieldContext& context, const SharedText& text, const Node& section,

@@ -20,7 +20,11 @@ struct FieldContext {
     NodeReader& nodes;
     const Schema& schema;
     std::span<const std::string_view> header_keys;  ///< may be meant by a path without a section
+    std::span<const std::string> only{};  ///< fields and sections to read; empty: all of them
 };
+
+/// Whether a field or section is `path`, or lies in the section `path`.
+[[nodiscard]] bool lies_in(std::string_view field, std::string_view path);
 
 /// Reports a path that the schema does not have, with the nearest that it has.
 void report_unknown(const FieldContext& context, const Node& node, const std::string& path);

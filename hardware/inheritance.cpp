@@ -1,6 +1,5 @@
 // Combines descriptions: what a device inherits from its family and from overlays (`loader.h`).
 // Fields and sources are moved, not copied.
-#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
@@ -43,11 +42,6 @@ void rename_sources(Datum& datum, const std::map<std::string, std::string>& name
     for (Dispute& dispute : datum.disputes) rename(dispute.sources);
 }
 
-/// Whether a field is that of `path`, or of the section `path`.
-bool lies_in(std::string_view field, std::string_view path) {
-    return field.starts_with(path) && (field.size() == path.size() || field[path.size()] == '.');
-}
-
 }  // namespace
 
 Description inherit(Description device, Description parent) {
@@ -62,12 +56,7 @@ Description inherit(Description device, Description parent) {
     return device;
 }
 
-Description carry_over(Description device, Description from, const CarriedOver& carried,
-                       std::string_view architecture) {
-    std::erase_if(from.data, [&](const auto& field) {
-        return std::none_of(carried.paths.begin(), carried.paths.end(),
-                            [&](const std::string& path) { return lies_in(field.first, path); });
-    });
+Description carry_over(Description device, Description from, std::string_view architecture) {
     for (auto& [path, datum] : from.data) {
         datum.sources.assign(1, from.name);
         datum.disputes.clear();

@@ -38,13 +38,14 @@ bool is_plain_name(std::string_view name) {
 /// Walks a document once and collects its contents and its problems.
 class DescriptionReader {
   public:
-    DescriptionReader(const Node& root, SharedText text, const Schema& schema)
-        : root_(root), text_(std::move(text)), schema_(schema) {}
+    DescriptionReader(const Node& root, SharedText text, const Schema& schema,
+                      std::span<const std::string> only = {})
+        : root_(root), text_(std::move(text)), schema_(schema), only_(only) {}
 
     Loaded read() {
         constexpr std::size_t usual_fields = 512;
         read_header();
-        loaded_.description.data.reserve(usual_fields);
+        if (only_.empty()) loaded_.description.data.reserve(usual_fields);
         if (const Node* sources = root_.child("sources")) read_sources(*sources);
         if (const Node* tolerance = root_.child("tolerance")) read_tolerances(*tolerance);
         if (const Node* carried = root_.child("carried_over")) read_carried_over(*carried);
@@ -231,8 +232,9 @@ class DescriptionReader {
     const Node& root_;
     SharedText text_;  ///< the text that the nodes' strings point into
     const Schema& schema_;
+    std::span<const std::string> only_;  ///< fields and sections to read; empty: all of them
     NodeReader nodes_;
-    FieldContext context_{nodes_, schema_, header_keys};
+    FieldContext context_{nodes_, schema_, header_keys, only_};
     Loaded loaded_;
 };
 
@@ -243,9 +245,14 @@ Loaded load_text(std::string_view toml, const std::string& file, const Schema& s
 }
 
 Loaded load_text(const SharedText& toml, const std::string& file, const Schema& schema) {
+    return load_fields(toml, file, schema, {});
+}
+
+Loaded load_fields(const SharedText& toml, const std::string& file, const Schema& schema,
+                   std::span<const std::string> only) {
     const Document document = parse_document(toml.view(), file);
     if (document.problem) return {.description = {}, .problems = {*document.problem}};
-    Loaded loaded = DescriptionReader(document.root, toml, schema).read();
+    Loaded loaded = DescriptionReader(document.root, toml, schema, only).read();
     loaded.description.origin = file;
     std::stable_sort(
         loaded.problems.begin(), loaded.problems.end(), [](const Problem& a, const Problem& b) {

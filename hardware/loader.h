@@ -20,6 +20,7 @@
 // format.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,17 +47,21 @@ struct Loaded {
 [[nodiscard]] Loaded load_text(std::string_view toml, const std::string& file,
                                const Schema& schema);
 
+/// Like the first, but only the fields and sections that `only` names; all of them if it is empty.
+[[nodiscard]] Loaded load_fields(const SharedText& toml, const std::string& file,
+                                 const Schema& schema, std::span<const std::string> only);
+
 /// Reads only name, title, vendor and aliases, from the lines before the first section.
 [[nodiscard]] Loaded load_header(std::string_view toml, const std::string& file);
 
 /// `device` plus the fields of `parent` that it does not have itself.
 [[nodiscard]] Description inherit(Description device, Description parent);
 
-/// `device` with the fields that `carried` names and `from` has, if it has none itself. Their only source
-/// says that they were carried over: derived from a GPU of the `architecture` that carries them over,
-/// estimates if `from` is another architecture or one of its GPUs.
+/// `device` with the fields of `from` that it does not have itself. Their only source says that they were
+/// carried over: derived from a GPU of the `architecture` that carries them over, estimates if `from`
+/// is another architecture or one of its GPUs.
 [[nodiscard]] Description carry_over(Description device, Description from,
-                                     const CarriedOver& carried, std::string_view architecture);
+                                     std::string_view architecture);
 
 /// `device` with the fields of `overlay` added or replaced.
 [[nodiscard]] Description apply_overlay(Description device, Description overlay);
