@@ -11,6 +11,7 @@
 
 #include "hardware/consistency.h"
 #include "hardware/embedded.h"
+#include "hardware/field_reader.h"
 #include "hardware/loader.h"
 #include "hardware/nearest.h"
 
@@ -46,7 +47,7 @@ std::string folded(std::string_view name) {
 }
 
 bool is_correction(const std::string& path) {
-    return path.starts_with(correction_section) && path[correction_section.size()] == '.';
+    return lies_in(path, correction_section);
 }
 
 void drop_corrections(Description& device) {
