@@ -1,6 +1,6 @@
 #include "measure/statistics/least_squares.h"
 
-#include <Eigen/Dense>
+#include <Eigen/Cholesky>
 #include <cmath>
 
 #include "hardware/error.h"
@@ -124,19 +124,21 @@ void add_covariance(const MatrixXd& n, double variance, LeastSquaresSummary& sum
                                    std::numeric_limits<double>::infinity());
     summary.correlations.assign(static_cast<std::size_t>(count),
                                 std::vector<double>(static_cast<std::size_t>(count), 0.0));
-    // Columns are scaled to unit length; one that no row depends on is left out. Eigenvalues below
-    // the rounding of the differences count as that rounding, so parameters along them are
-    // undetermined.
+    // Columns are scaled to unit length; one that no row depends on is left out. The rounding of the
+    // differences is added to the diagonal, so parameters between which the rows do not tell get
+    // errors far above 1.
     constexpr double rounding = 1e-12;
     const VectorXd length = n.diagonal().cwiseSqrt();
     const VectorXd scale =
         length.unaryExpr([](double value) { return value > 1e-9 ? 1.0 / value : 0.0; });
     MatrixXd unit = scale.asDiagonal() * n * scale.asDiagonal();
-    for (Index j = 0; j < count; ++j) unit(j, j) = 1.0;
-    const Eigen::SelfAdjointEigenSolver<MatrixXd> modes(unit);
-    const VectorXd inverse = modes.eigenvalues().cwiseMax(rounding).cwiseInverse();
-    const MatrixXd covariance =
-        modes.eigenvectors() * inverse.asDiagonal() * modes.eigenvectors().transpose();
+    for (Index j = 0; j < count; ++j) unit(j, j) = 1.0 + rounding;
+    const auto factors = unit.ldlt();
+    MatrixXd covariance(count, count);
+    for (Index j = 0; j < count; ++j) {
+        const VectorXd only = VectorXd::Unit(count, j);
+        covariance.col(j) = factors.solve(only);
+    }
     for (Index j = 0; j < count; ++j) {
         const auto row = static_cast<std::size_t>(j);
         summary.correlations[row][row] = 1.0;
