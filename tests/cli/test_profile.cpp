@@ -59,7 +59,7 @@ TEST_CASE("A signal to this program is passed on to the child, which may end in 
         return code;
     };
     CHECK(child_with("echo >$READY; exec sleep 20") == 128 + SIGINT);
-    CHECK(child_with("trap 'exit 5' INT; echo >$READY; sleep 20 & wait") == 5);
+    CHECK(child_with("trap 'kill $!; exit 5' INT; sleep 20 & echo >$READY; wait") == 5);
 }
 
 TEST_CASE("ridge profile names what is missing") {
