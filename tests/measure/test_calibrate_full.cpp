@@ -76,7 +76,7 @@ TEST_CASE("calibrate --full continues after an interruption, and --gpu uses what
     plan.on_sample = [&samples] {
         if (++samples == 100) std::raise(SIGINT);
     };
-    const Transcript cut = run_on(plan, full + "300");
+    const Transcript cut = run_on(plan, full + "200");
     CAPTURE(cut.err);
     CHECK(cut.code == 130);
     CHECK(holds(cut.err, "run the same command again to continue"));
@@ -86,7 +86,7 @@ TEST_CASE("calibrate --full continues after an interruption, and --gpu uses what
     REQUIRE(!kept.records.empty());
 
     plan.on_sample = {};
-    const Transcript rest = run_on(plan, full + "300");
+    const Transcript rest = run_on(plan, full + "200");
     CAPTURE(rest.err, rest.out);
     REQUIRE(rest.code == 0);
     CHECK(holds(rest.err, "ceilings: 0 measured"));
@@ -115,10 +115,10 @@ TEST_CASE("calibrate --full continues after an interruption, and --gpu uses what
 TEST_CASE("a second calibration starts from the description, not from the first one's overlay") {
     const Home home;
     const FakePlan plan = other_h200();
-    const Transcript first = run_on(plan, full + "100 --format json");
+    const Transcript first = run_on(plan, full + "60 --format json");
     CAPTURE(first.err);
     REQUIRE(first.code == 0);
-    const Transcript second = run_on(plan, full + "100 --format json");
+    const Transcript second = run_on(plan, full + "60 --format json");
     CHECK(holds(second.err, "shapes: 0 measured"));
     CHECK(second.out == first.out);
     // Fit to the records without a device.

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "hardware/error.h"
+#include "tests/support/sample.h"
 
 namespace ridge::test {
 
@@ -24,7 +25,7 @@ std::uint64_t setting(const char* name) {
 
 std::size_t case_count(std::size_t usual) {
     static const std::uint64_t factor = std::max<std::uint64_t>(1, setting("RIDGE_CASES"));
-    return usual * factor;
+    return std::max<std::size_t>(1, usual * factor / one_in());
 }
 
 Random::Random(std::uint64_t seed) : engine_(seed + setting("RIDGE_SEED")) {}

@@ -43,7 +43,7 @@ class Random {
     std::mt19937_64 engine_;
 };
 
-/// `usual`, or more in a long run.
+/// `usual`, more in a long run, fewer under sanitizers (`one_in` in tests/support/sample.h).
 [[nodiscard]] std::size_t case_count(std::size_t usual);
 
 enum class Heads : std::uint8_t { equal, grouped };

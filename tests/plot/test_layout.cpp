@@ -12,8 +12,10 @@
 #include "plot/sweep.h"
 #include "tests/catch.h"
 #include "tests/plot/samples.h"
+#include "tests/support/sample.h"
 
 using namespace ridge::plot;
+using ridge::test::Sample;
 
 namespace {
 
@@ -32,15 +34,22 @@ std::vector<Vec2> sampled(const Box& box) {
     return out;
 }
 
+/// The distance from the centre of a box to its corners.
+double reach_of(const Box& box) {
+    return std::hypot(box.half_width, box.half_height);
+}
+
 bool holds(const Box& box, Vec2 p) {
-    const double radians = -box.angle * std::numbers::pi / 180.0;
     const Vec2 d = p - box.center;
+    if (length(d) > reach_of(box)) return false;
+    const double radians = -box.angle * std::numbers::pi / 180.0;
     const double u = d.x * std::cos(radians) - d.y * std::sin(radians);
     const double v = d.x * std::sin(radians) + d.y * std::cos(radians);
     return std::abs(u) < box.half_width && std::abs(v) < box.half_height;
 }
 
 bool share_a_point(const Box& a, const Box& b) {
+    if (length(a.center - b.center) > reach_of(a) + reach_of(b)) return false;
     const std::vector<Vec2> points = sampled(a);
     const std::vector<Vec2> others = sampled(b);
     return std::any_of(points.begin(), points.end(), [&](Vec2 p) { return holds(b, p); }) ||
@@ -140,7 +149,9 @@ TEST_CASE("labels of the sample charts cover nothing", "[layout]") {
 }
 
 TEST_CASE("labels cover nothing in random charts", "[layout][property]") {
+    Sample sample;
     for (unsigned seed = 0; seed < 60; ++seed) {
+        if (!sample.takes_next()) continue;
         const Chart chart =
             roofline_chart(random_roofline(seed, 1 + static_cast<int>(seed * 7 % 40)));
         const Layout layout = lay_out(chart);

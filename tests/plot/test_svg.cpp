@@ -75,8 +75,10 @@ TEST_CASE("a name too long for a label is numbered, and complete in the key", "[
 }
 
 TEST_CASE("several charts share one page", "[svg]") {
-    const std::vector<Chart> few(2, roofline_chart(samples::predictions()));
-    const std::vector<Chart> many(5, roofline_chart(samples::predictions()));
+    Roofline roofline = samples::predictions();
+    roofline.points.resize(2);
+    const std::vector<Chart> few(2, roofline_chart(roofline));
+    const std::vector<Chart> many(5, few.front());
     const auto width = [](const std::vector<Chart>& charts) {
         return markup::elements_of(render_svg(charts)).at(0).attributes.at("width");
     };
@@ -88,7 +90,7 @@ TEST_CASE("several charts share one page", "[svg]") {
     const double shape = std::stod(poster.at("height")) / std::stod(poster.at("width"));
     CHECK(shape > 0.5);
     CHECK(shape < 2.0);
-    CHECK(markup::count_class(markup::elements_of(render_svg(many)), "point") == 60);
+    CHECK(markup::count_class(markup::elements_of(render_svg(many)), "point") == 10);
 }
 
 TEST_CASE("coordinates have at most two decimals, and the output is repeatable", "[svg]") {
