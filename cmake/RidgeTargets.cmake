@@ -5,6 +5,8 @@
 # which halves their compile time, and under sanitizers at -O0, which halves it again. FAST lists those
 # of their files that are still compiled at -O2.
 
+include(CheckLinkerFlag)
+
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -48,6 +50,10 @@ if(RIDGE_PRECOMPILE)
   target_compile_options(ridge_options INTERFACE
     $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>)
 endif()
+# GCC collects the garbage of its tables when they exceed 128 MiB. With half a GiB it never does, which takes a tenth
+# off the compile time of a unity file, for 100 MiB.
+target_compile_options(ridge_options INTERFACE
+  $<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=524288>)
 # In a unity build a name may hide one from another file, which is no mistake in its own file. GCC still checks names
 # within a function, and the plain build and `scripts/check alone` keep -Wshadow.
 if(CMAKE_UNITY_BUILD)
@@ -58,8 +64,13 @@ if(RIDGE_SANITIZE)
   target_compile_options(ridge_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${RIDGE_SANITIZE};-fno-omit-frame-pointer;-fno-sanitize-recover=all>)
   target_link_options(ridge_options INTERFACE -fsanitize=${RIDGE_SANITIZE})
-  # The sanitizer of undefined behaviour checks the project's own code and the parts of the standard library that it
-  # calls, but not Eigen's templates, which alone took 9 s of the sanitized build.
+  # The programs are large, and lld links them several times as fast.
+  check_linker_flag(CXX -fuse-ld=lld RIDGE_HAVE_LLD)
+  if(RIDGE_HAVE_LLD)
+    target_link_options(ridge_options INTERFACE -fuse-ld=lld)
+  endif()
+  # The sanitizer of undefined behaviour checks the project's own code, not the templates of Eigen, JSON, TOML and the
+  # containers of the standard library.
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     target_compile_options(ridge_options INTERFACE
       $<$<COMPILE_LANGUAGE:CXX>:-fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/cmake/sanitize-ignore.txt>)

@@ -16,11 +16,11 @@ namespace ridge::model {
 namespace {
 
 /// Calls per property. On seven GPUs, in every implementation, each makes 35 to 73 pairs.
-const std::size_t cases = test::case_count(1000);
+const std::size_t calls = test::case_count(1000);
 const std::span<const Implementation> implementations =
     info_of(OperationKind::attention).implementations;
 
-const std::vector<Machine>& machines() {
+const std::vector<Machine>& attention_gpus() {
     static const std::vector<Machine> all = [] {
         const hardware::Catalogue catalogue = model::catalogue();
         std::vector<Machine> found;
@@ -68,11 +68,11 @@ void for_each_pair(std::uint64_t seed, Attention (*change)(test::Random&, const 
                    Check&& check, Attention (*draw)(test::Random&) = random_call) {
     test::Random random(seed);
     std::size_t pairs = 0;
-    for (std::size_t i = 0; i < cases; ++i) {
+    for (std::size_t i = 0; i < calls; ++i) {
         const Attention op = draw(random);
         const Attention changed = change(random, op);
         if (test::describe(changed) == test::describe(op)) continue;
-        for (const Machine& machine : machines()) {
+        for (const Machine& machine : attention_gpus()) {
             for (const Implementation implementation : implementations) {
                 for (const L2State l2 : {L2State::warm, L2State::cold}) {
                     const auto before = predicted(op, implementation, machine, l2);
@@ -87,7 +87,7 @@ void for_each_pair(std::uint64_t seed, Attention (*change)(test::Random&, const 
             }
         }
     }
-    CHECK(pairs >= 30 * cases);
+    CHECK(pairs >= 30 * calls);
 }
 
 TEST_CASE("a window that hides no key changes nothing", "[attention][property]") {
