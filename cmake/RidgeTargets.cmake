@@ -50,8 +50,8 @@ if(RIDGE_PRECOMPILE)
   target_compile_options(ridge_options INTERFACE
     $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>)
 endif()
-# GCC collects the garbage of its tables when they exceed 128 MiB. With half a GiB it never does, which takes a tenth
-# off the compile time of a unity file, for 100 MiB.
+# GCC collects the garbage of its tables when they exceed 128 MiB. With half a GiB it never does, which takes up to
+# a tenth off the compile time of a unity file, for 100 MiB.
 target_compile_options(ridge_options INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=524288>)
 # In a unity build a name may hide one from another file, which is no mistake in its own file. GCC still checks names

@@ -133,19 +133,22 @@ void add_covariance(const MatrixXd& n, double variance, LeastSquaresSummary& sum
         length.unaryExpr([](double value) { return value > 1e-9 ? 1.0 / value : 0.0; });
     MatrixXd unit = scale.asDiagonal() * n * scale.asDiagonal();
     for (Index j = 0; j < count; ++j) unit(j, j) = 1.0 + rounding;
+    // Column by column, because a solver for matrices would be one more to compile.
     const auto factors = unit.ldlt();
     MatrixXd covariance(count, count);
     for (Index j = 0; j < count; ++j) {
         const VectorXd only = VectorXd::Unit(count, j);
         covariance.col(j) = factors.solve(only);
     }
+    // A variance that rounding has made negative is undetermined too.
+    const auto is_determined = [&](Index j) { return scale[j] > 0.0 && covariance(j, j) > 0.0; };
     for (Index j = 0; j < count; ++j) {
         const auto row = static_cast<std::size_t>(j);
         summary.correlations[row][row] = 1.0;
-        if (!(scale[j] > 0.0)) continue;
+        if (!is_determined(j)) continue;
         summary.standard_errors[row] = std::sqrt(variance * covariance(j, j)) * scale[j];
         for (Index k = 0; k < count; ++k) {
-            if (k == j || !(scale[k] > 0.0)) continue;
+            if (k == j || !is_determined(k)) continue;
             summary.correlations[row][static_cast<std::size_t>(k)] =
                 covariance(j, k) / std::sqrt(covariance(j, j) * covariance(k, k));
         }

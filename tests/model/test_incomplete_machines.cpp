@@ -258,7 +258,7 @@ void for_each_gpu(std::uint64_t seed, std::size_t draws, Check&& check) {
     for (const hardware::CatalogueEntry& entry : gpus.entries()) {
         const bool in_full = is_fully_described(entry.name);
         CAPTURE(entry.name);
-        check(gpus.at(entry.name), in_full,
+        check(gpus.at(entry.name),
               [&](const hardware::Description& changed, const std::string& field) {
                   if (!in_full && is_shared(field)) return;
                   std::vector<Case> drawn;
@@ -312,7 +312,7 @@ TEST_CASE("without any single field, every GPU still gives sound numbers or a re
           "[machine]") {
     test::Sample sample;
     for_each_gpu(42, test::case_count(1),
-                 [&sample](const hardware::Description& gpu, bool, auto&& is_sound_without) {
+                 [&sample](const hardware::Description& gpu, auto&& is_sound_without) {
                      hardware::Description changed = gpu;
                      for (const auto& [path, datum] : gpu.data) {
                          if (!sample.takes_next()) continue;
@@ -335,16 +335,16 @@ TEST_CASE(
     const std::size_t taken = std::min(test::case_count(1), scales.size());
     test::Sample sample;
     std::size_t turn = 0;
-    for_each_gpu(43, draws, [&](const hardware::Description& gpu, bool in_full, auto&& is_sound) {
+    for_each_gpu(43, draws, [&](const hardware::Description& gpu, auto&& is_sound_with) {
+        const std::size_t count = is_fully_described(gpu.name) ? scales.size() : taken;
         hardware::Description changed = gpu;
         for (auto& [path, datum] : changed.data) {
             if (!sample.takes_next()) continue;
             const hardware::Datum described = datum;
-            const std::size_t count = in_full ? scales.size() : taken;
             for (std::size_t i = 0; i < count; ++i) {
                 const double by = scales[turn++ % scales.size()];
                 CAPTURE(path, by);
-                if (test::scale_field(datum, by)) is_sound(changed, path);
+                if (test::scale_field(datum, by)) is_sound_with(changed, path);
                 datum = described;
             }
         }
