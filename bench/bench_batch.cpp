@@ -57,7 +57,7 @@ void predict_rows(benchmark::State& state, const std::string& csv) {
         const cli::Context context{.in = in, .out = out, .err = err};
         cli::Machines machines(model::catalogue(), hardware::View::calibrated);
         const cli::BatchOptions options{
-            .file = "-", .gpu = "h100-sxm", .operation = {}, .defaults = {}};
+            .file = "-", .gpu = "h100-sxm", .operation = {}, .defaults = {}, .keep = {}, .jobs = 1};
         const cli::BatchResult result = cli::predict_batch(context, machines, options);
         if (result.failed > 0 || result.rows != row_count) {
             state.SkipWithError("rows failed");
