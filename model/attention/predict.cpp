@@ -84,20 +84,18 @@ const std::optional<FlashParameters>& parameters_of(const Attention& op,
     return implementation == Implementation::flash2 ? fitted.flash2 : fitted.flash3;
 }
 
-/// Whether the parameters of a bundled kernel were fitted to this GPU; empty if there are no
-/// parameters.
-std::optional<bool> own_fit(const AttentionParameters& fitted, Implementation implementation,
-                            bool decodes) {
-    if (decodes) return fitted.decode ? std::optional(fitted.decode->own) : std::nullopt;
+/// Evidence of the parameters of a bundled kernel; empty if there are no parameters.
+std::optional<Evidence> bundled_evidence(const AttentionParameters& fitted,
+                                         Implementation implementation, bool decodes) {
+    if (decodes) return fitted.decode ? std::optional(fitted.decode->evidence) : std::nullopt;
     const auto& tiled = implementation == Implementation::wgmma ? fitted.wgmma : fitted.mma;
-    return tiled ? std::optional(tiled->own) : std::nullopt;
+    return tiled ? std::optional(tiled->evidence) : std::nullopt;
 }
 
 /// The result of the time model, and the origin of its parameters.
 struct Modelled {
     AttentionTime time;
-    bool own = false;       ///< parameters fitted to this GPU
-    bool known = false;     ///< parameters fitted to a GPU of its family
+    Evidence evidence = Evidence::foreign;
     bool borrowed = false;  ///< parameters of another implementation
 };
 
@@ -106,7 +104,6 @@ std::optional<Modelled> modelled_time(const Attention& op, const AttentionWork& 
                                       Implementation implementation, const Execution& execution,
                                       const Machine& machine, ProductPredictor product) {
     if (!machine.attention || machine.sm_count == 0) return std::nullopt;
-    const bool known = machine.compute_capability == 80 || machine.compute_capability == 90;
     if (is_unfused(implementation)) {
         const StandardParameters& fitted = machine.attention->standard;
         const bool three_kernels =
@@ -114,25 +111,24 @@ std::optional<Modelled> modelled_time(const Attention& op, const AttentionWork& 
         if (three_kernels) {
             if (auto time =
                     three_kernel_attention_time(op, counted, fitted, execution, machine, product)) {
-                return Modelled{*time, fitted.own, known};
+                return Modelled{*time, fitted.softmax_evidence};
             }
         }
-        return Modelled{standard_attention_time(op, counted, fitted, execution, machine), false,
-                        known};
+        return Modelled{standard_attention_time(op, counted, fitted, execution, machine),
+                        fitted.evidence};
     }
     if (is_bundled_attention(implementation)) {
         const AttentionParameters& fitted = *machine.attention;
-        const auto own = own_fit(fitted, implementation, counted.grid.few_rows);
-        if (!own) return std::nullopt;
+        const auto evidence = bundled_evidence(fitted, implementation, counted.grid.few_rows);
+        if (!evidence) return std::nullopt;
         return Modelled{
-            bundled_attention_time(op, counted, implementation, fitted, execution, machine), *own,
-            known};
+            bundled_attention_time(op, counted, implementation, fitted, execution, machine),
+            *evidence};
     }
     const auto& fitted = parameters_of(op, *machine.attention, implementation);
     if (!fitted) return std::nullopt;
     return Modelled{attention_time(op, counted, implementation, *fitted, execution, machine),
-                    fitted->evidence == Evidence::own, fitted->evidence != Evidence::foreign,
-                    fitted->borrowed};
+                    fitted->evidence, fitted->borrowed};
 }
 
 /// The terms as the model combines them: those on chip add up, DRAM overlaps them, and the rest is
@@ -194,13 +190,14 @@ BandClass band_class_of(const Attention& op, Implementation implementation,
 }
 
 /// Shapes and families that no row or figure covers are extrapolated.
-Validity validity_of(const Attention& op, Implementation implementation, bool known_family) {
+Validity validity_of(const Attention& op, Implementation implementation, Evidence evidence) {
     const bool blackwell = implementation == Implementation::flashinfer;
     const bool known_dim = op.head_dim == 64 || op.head_dim == 128 || op.head_dim == 256 ||
                            op.head_dim == (blackwell ? 512 : 192);
     const bool known_shape =
         size_of(op.type) == 2 && op.window == 0 && (op.seq_q == 1 || op.seq_q == op.seq_kv);
-    return known_dim && known_shape && known_family ? Validity::validated : Validity::extrapolated;
+    return known_dim && known_shape && evidence != Evidence::foreign ? Validity::validated
+                                                                     : Validity::extrapolated;
 }
 
 /// Scales the implementation's reads and writes to the bytes that reach DRAM in the end.
@@ -226,8 +223,8 @@ void set_time(Prediction& prediction, const Modelled& modelled, Implementation i
     }
     prediction.time = std::max(time.total, prediction.lower_bound);
     apply_band(prediction, band_class_of(op, implementation, time),
-               modelled.own ? Confidence::calibrated : Confidence::family,
-               validity_of(op, prediction.implementation, modelled.known));
+               confidence_of(modelled.evidence),
+               validity_of(op, prediction.implementation, modelled.evidence));
     if (modelled.borrowed) widen_for_borrowed(prediction);
     if (execution.l2 == L2State::warm && time.dram_bytes <= 0.1 * time.working_set) {
         prediction.note(note::L2Resident{.data = time.working_set, .capacity = machine.l2.size});
@@ -401,7 +398,7 @@ Outcome predicted(const Attention& op, const Choice& choice, const Execution& ex
         const Bytes parts =
             forward && prediction.tiling.split > 1 ? counted.scratch - counted.statistics : Bytes{};
         set_backend(prediction, *backend, parts, machine);
-        apply_torch_band(prediction, torch_class(op, asked_for), machine.has_own_torch(),
+        apply_torch_band(prediction, torch_class(op, asked_for), machine.torch_evidence(),
                          execution.launch);
     } else if (const auto modelled =
                    modelled_time(op, counted, implementation, execution, machine, product)) {

@@ -123,11 +123,7 @@ template <class Set>
 std::optional<Set> read_set(const hardware::Description& gpu, const Section<Set>& section,
                             Set parameters = {}) {
     if (!read_section(gpu, section, parameters)) return std::nullopt;
-    if constexpr (requires { parameters.evidence; }) {
-        parameters.evidence = evidence_in(gpu, field_path(section, "start"));
-    } else {
-        parameters.own = has_own(gpu, section, "start");
-    }
+    parameters.evidence = evidence_of(gpu, section, "start");
     return parameters;
 }
 
@@ -224,7 +220,8 @@ std::optional<AttentionParameters> attention_parameters_of(const hardware::Descr
     }
     parameters.standard.clock = consists.clock;
     read_section(gpu, standard_places[0], parameters.standard);
-    parameters.standard.own = has_own(gpu, standard_places[0], "softmax_row");
+    parameters.standard.evidence = evidence_of(gpu, standard_places[0], "forward_dram_fraction");
+    parameters.standard.softmax_evidence = evidence_of(gpu, standard_places[0], "softmax_row");
     return parameters;
 }
 

@@ -14,6 +14,7 @@
 
 #include "hardware/description.h"
 #include "hardware/quantity.h"
+#include "model/machine/evidence.h"
 #include "model/machine/parameter.h"
 #include "model/machine/scaling.h"
 
@@ -74,8 +75,8 @@ struct TiledAttentionParameters {
     double softmax_fraction = 1.0;  ///< time of the softmax alone, over that of one exp2 per score
     double overlap = 1.0;           ///< exponent of the norm of both when warps alternate; 1: they
                                     ///< add
-    bool own = false;               ///< fitted to this GPU, not taken from its architecture
-    Frequency clock{};              ///< clock to which the fields in clocks refer
+    Evidence evidence = Evidence::foreign;
+    Frequency clock{};  ///< clock to which the fields in clocks refer
 };
 
 /// The bundled decode kernel and the kernel that combines its splits.
@@ -88,7 +89,7 @@ struct DecodeAttentionParameters {
     Time dram_start;             ///< exposed start of a cold stream; also used by the tiled kernels
     Time combine;                ///< combine kernel
     Time combine_split;          ///< the same, per split
-    bool own = false;
+    Evidence evidence = Evidence::foreign;
     Frequency clock{};  ///< clock to which the fields in clocks refer
 };
 
@@ -99,8 +100,9 @@ struct StandardParameters {
     double backward_dram_fraction = 1.0;
     double tensor_fraction = 1.0;
     Time kernel;  ///< fixed time of each kernel
-    // The softmax of impl=standard; `own`: fitted to this GPU.
-    bool own = false;
+    Evidence evidence = Evidence::foreign;
+    // The softmax of impl=standard.
+    Evidence softmax_evidence = Evidence::foreign;
     Time softmax_row;               ///< latency of the block of one row
     double softmax_elements = 1.0;  ///< per clock and SM, in rows that are not whole vectors
     Frequency clock{};              ///< clock to which the fields in clocks refer

@@ -2,9 +2,8 @@
 //
 //   if (features_of(machine.compute_capability).wgmma) ...   // Hopper's kernels run
 //
-// This is the one place that knows which generation introduced which feature. Rules that follow a
-// library's own dispatch on one generation, or that name the generations that were measured, test
-// the compute capability instead. Limits: NVIDIA GPUs; others (capability 0) have none of these
+// This is the one place that knows which generation introduced which feature. Which generations
+// were measured is `Evidence` of their parameters, not a feature. Limits: NVIDIA GPUs; others (capability 0) have none of these
 // features.
 #pragma once
 

@@ -20,6 +20,7 @@
 #include "model/core/data_type.h"
 #include "model/core/static_vector.h"
 #include "model/machine/attention_parameters.h"
+#include "model/machine/evidence.h"
 #include "model/machine/fabric_parameters.h"
 #include "model/machine/launch.h"
 #include "model/machine/matmul_parameters.h"
@@ -120,9 +121,9 @@ struct Machine {
     std::optional<MoeParameters> moe;            ///< of blocks of experts
     std::shared_ptr<const Residuals> residuals;  ///< corrections; empty: only the analytic model
 
-    /// Whether the costs of PyTorch's kernels were fitted to this GPU.
-    [[nodiscard]] bool has_own_torch() const {
-        return memory.has_value() && memory->torch.has_value() && memory->torch->own;
+    /// Evidence of the costs of PyTorch's kernels.
+    [[nodiscard]] Evidence torch_evidence() const {
+        return memory && memory->torch ? memory->torch->evidence : Evidence::foreign;
     }
 
     /// The links over which `gpus` devices communicate: their own, or PCIe if those do not reach

@@ -121,7 +121,7 @@ constexpr std::array call_places{
 /// Where the values of a set come from, judged by its issue fraction.
 template <class Set>
 Evidence evidence_of(const Description& gpu, const Section<Set>& section) {
-    return evidence_in(gpu, field_path(section, "issue_fraction"));
+    return evidence_of(gpu, section, "issue_fraction");
 }
 
 /// The family's power fractions, capped by the best rate that a library was seen to reach on this
@@ -174,7 +174,8 @@ std::optional<P> read_tensor(const Description& gpu, const Consists& consists) {
     }
     auto p = read_set(gpu, MatmulPipe::tensor, start);
     if (!p) return p;
-    const bool stated = has_own(gpu, places[0], "sustained_fraction");
+    const std::string sustained = field_path(places[0], "sustained_fraction");
+    const bool stated = gpu.has_own(sustained) && evidence_in(gpu, sustained) != Evidence::foreign;
     if (p->evidence != Evidence::own && !stated) scale(*p, consists);
     cap_power(gpu, "bf16", *p);
     return p;

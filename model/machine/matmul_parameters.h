@@ -15,6 +15,7 @@
 
 #include "hardware/description.h"
 #include "hardware/quantity.h"
+#include "model/machine/evidence.h"
 #include "model/machine/parameter.h"
 #include "model/machine/scaling.h"
 

@@ -143,14 +143,13 @@ class Facts {
 };
 
 Confidence confidence_in(const Description& gpu, const Section<M>& section, std::string_view name) {
-    return has_own(gpu, section, name) ? Confidence::calibrated : Confidence::family;
+    return confidence_of(evidence_of(gpu, section, name));
 }
 
 /// L2 rates taken from a GPU of another family are scaled to the read width of this GPU's L2.
 void scale_l2(const Description& gpu, const Laws& laws, MemoryParameters& memory) {
     const auto width = gpu.quantity<BytesPerCycle>("l2.bytes_per_clock");
-    const std::string read = field_path(places[0], "l2_read");
-    if (!width || evidence_in(gpu, read) != Evidence::foreign) return;
+    if (!width || evidence_of(gpu, places[0], "l2_read") != Evidence::foreign) return;
     const Bandwidth here = l2_stream_rate(*width, laws) * memory.clock;
     memory.l2_write = memory.l2_write * (here / memory.l2_read);
     memory.l2_read = here;

@@ -59,7 +59,7 @@ template <class Set>
 std::optional<Set> read_set(const hardware::Description& gpu, const Section<Set>& section) {
     Set set;
     if (!read_section(gpu, section, set)) return std::nullopt;
-    set.own = has_own(gpu, section, "start");
+    set.evidence = evidence_of(gpu, section, "start");
     return set;
 }
 

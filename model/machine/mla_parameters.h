@@ -13,6 +13,7 @@
 
 #include "hardware/description.h"
 #include "hardware/quantity.h"
+#include "model/machine/evidence.h"
 #include "model/machine/parameter.h"
 
 namespace ridge::model {
@@ -30,7 +31,7 @@ struct MlaDecodeParameters {
     Time dram_start{};             ///< exposed start of their stream
     Time combine{};                ///< fixed time to combine split keys
     Time combine_split{};          ///< the same, per split
-    bool own = false;              ///< fitted to this GPU, not taken from its architecture
+    Evidence evidence = Evidence::foreign;
 };
 
 /// Causal prefill over expanded keys and values.
@@ -42,7 +43,7 @@ struct MlaPrefillParameters {
     double lone_block_factor = 1.0;  ///< time of a block whose tile has its multiprocessor alone,
                                      ///< over shared
     double tail = 1.0;               ///< share of the longest tile that adds to the average
-    bool own = false;
+    Evidence evidence = Evidence::foreign;
 };
 
 struct MlaParameters {

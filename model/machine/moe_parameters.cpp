@@ -41,7 +41,7 @@ std::span<const Section<MoeParameters>> moe_sections() {
 std::optional<MoeParameters> read_moe_parameters(const hardware::Description& gpu) {
     MoeParameters parameters;
     if (!read_section(gpu, places[0], parameters)) return std::nullopt;
-    parameters.own = has_own(gpu, places[0], "start");
+    parameters.evidence = evidence_of(gpu, places[0], "start");
     return parameters;
 }
 

@@ -11,6 +11,7 @@
 
 #include "hardware/description.h"
 #include "hardware/quantity.h"
+#include "model/machine/evidence.h"
 #include "model/machine/parameter.h"
 
 namespace ridge::model {
@@ -28,7 +29,7 @@ struct MoeParameters {
                                   ///< hidden
     BytesPerCycle row_rate{};     ///< rows between the kernels, per multiprocessor
     BytesPerCycle token_rate{};   ///< tokens in and out, per multiprocessor
-    bool own = false;             ///< fitted to this GPU, not taken from its architecture
+    Evidence evidence = Evidence::foreign;
 };
 
 [[nodiscard]] std::span<const Section<MoeParameters>> moe_sections();

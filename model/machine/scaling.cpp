@@ -37,18 +37,6 @@ std::span<const Section<Laws>> law_sections() {
     return law_places;
 }
 
-Evidence evidence_in(const hardware::Description& gpu, const std::string& path) {
-    if (gpu.find(path) == nullptr) return Evidence::foreign;
-    switch (gpu.provenance(path)) {
-        case hardware::Provenance::measured:
-            return Evidence::own;
-        case hardware::Provenance::derived:
-            return Evidence::family;
-        default:
-            return Evidence::foreign;
-    }
-}
-
 double sustained_share(const Consists& gpu) {
     const double watts = gpu.watts.base() / (gpu.tensor_peak.base() / 1e12);
     const double share = gpu.laws.sustained + gpu.laws.sustained_slope * std::log(watts);

@@ -16,7 +16,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 
 #include "hardware/description.h"
 #include "hardware/quantity.h"
@@ -26,12 +25,6 @@ namespace ridge::model {
 
 /// Bytes per clock between the L2 and one multiprocessor.
 inline constexpr BytesPerCycle port_width = 64.0 * units::B / units::cycle;
-
-/// Where parameters come from: a GPU of another family (or a guess), a GPU of this family, or this
-/// GPU. The provenance of a set's main field says which: estimate, derived, measured.
-enum class Evidence : std::uint8_t { foreign, family, own };
-
-[[nodiscard]] Evidence evidence_in(const hardware::Description& gpu, const std::string& path);
 
 /// What the laws were fitted with, `model.laws`. Without it a law changes nothing: full rates, no
 /// further time.

@@ -15,6 +15,7 @@
 
 #include "hardware/description.h"
 #include "hardware/error.h"
+#include "model/machine/evidence.h"
 #include "model/machine/parameter.h"
 
 namespace ridge::model {
@@ -44,12 +45,11 @@ template <class Set>
     return gpu.find(field_path(section, name)) != nullptr;
 }
 
-/// Whether the device's own files state the parameter, and not as an estimate.
+/// Evidence of one parameter, which stands for its set.
 template <class Set>
-[[nodiscard]] bool has_own(const hardware::Description& gpu, const Section<Set>& section,
-                           std::string_view name) {
-    const std::string path = field_path(section, name);
-    return gpu.has_own(path) && gpu.provenance(path) != hardware::Provenance::estimate;
+[[nodiscard]] Evidence evidence_of(const hardware::Description& gpu, const Section<Set>& section,
+                                   std::string_view name) {
+    return evidence_in(gpu, field_path(section, name));
 }
 
 /// Reads the fields that the description has; false if it lacks a required parameter.

@@ -55,7 +55,7 @@ void resolve_torch(const Description& gpu, Machine& machine) {
     memory.torch.emplace();
     const bool costs = read_section(gpu, places.front(), memory);
     const bool complete = read_sections(gpu, torch_stream_sections(), machine) && costs;
-    memory.torch->own = has_own(gpu, places.front(), "first_dram");
+    memory.torch->evidence = evidence_of(gpu, places.front(), "first_dram");
     if (!complete) memory.torch.reset();
 }
 

@@ -13,6 +13,7 @@
 
 #include "hardware/description.h"
 #include "hardware/quantity.h"
+#include "model/machine/evidence.h"
 #include "model/machine/parameter.h"
 #include "model/machine/torch_stream_parameters.h"
 
@@ -27,7 +28,7 @@ struct TorchCosts {
                         ///< last block
     Time partial{};     ///< one load of partial results by that last block
     Time look_up{};     ///< look-up of a target and then of its logarithm
-    bool own = false;   ///< fitted to this GPU
+    Evidence evidence = Evidence::foreign;
     TorchStreamCode code{};
 };
 

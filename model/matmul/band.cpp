@@ -50,14 +50,6 @@ BandClass eight_bit_class(MatmulRegime regime) {
     }
 }
 
-/// Whether products of these kernels were measured on a GPU of the family. fp32 was measured only
-/// by eager calls on Volta and Ampere.
-bool measured_family(const MatmulSituation& s) {
-    const std::int32_t capability = s.machine.compute_capability;
-    if (s.pipe == MatmulPipe::vector) return capability == 80 || capability == 70;
-    return s.parameters.evidence != Evidence::foreign;
-}
-
 bool measured_shape(const Matmul& op, MatmulPipe pipe) {
     const std::int64_t width = std::max(op.n, op.k);
     if (pipe == MatmulPipe::vector) {
@@ -125,7 +117,8 @@ BandClass torch_band(const Matmul& op, L2State l2) {
 
 Validity matmul_validity(const MatmulSituation& s) {
     const bool measured = s.op.batch == 1 && s.l2 == L2State::warm &&
-                          measured_shape(s.op, s.pipe) && measured_family(s);
+                          measured_shape(s.op, s.pipe) &&
+                          s.parameters.evidence != Evidence::foreign;
     return measured ? Validity::validated : Validity::extrapolated;
 }
 

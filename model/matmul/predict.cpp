@@ -118,10 +118,6 @@ void widen_band(Prediction& p, double factor) {
     p.high = p.time * std::pow(p.high / p.time, factor);
 }
 
-Confidence confidence_of(Evidence evidence) {
-    return evidence == Evidence::own ? Confidence::calibrated : Confidence::family;
-}
-
 /// The meaning of the pipe's term: elementwise kernels wait for their loads, not for arithmetic.
 Resource pipe_term(const MatmulSituation& s, Implementation implementation) {
     if (implementation == Implementation::naive || implementation == Implementation::coalesced) {
@@ -231,7 +227,7 @@ void apply_torch(Prediction& p, const MatmulSituation& asked) {
         p.work.dram_write += others.bytes;
         add_term(p, Resource::dram, others.time);
     }
-    apply_torch_band(p, torch_band(s.op, asked.l2), s.machine.has_own_torch(), s.launch);
+    apply_torch_band(p, torch_band(s.op, asked.l2), s.machine.torch_evidence(), s.launch);
 }
 
 /// If no parameters are known (GPUs of other vendors): the roofline and a wide band.

@@ -17,7 +17,7 @@ namespace {
 
 struct Modelled {
     MlaTime time;
-    bool own = false;
+    Evidence evidence = Evidence::foreign;
 };
 
 std::optional<Modelled> modelled_time(const Mla& op, const Execution& execution,
@@ -27,11 +27,11 @@ std::optional<Modelled> modelled_time(const Mla& op, const Execution& execution,
     if (op.phase == MlaPhase::decode) {
         const auto& fitted = narrow ? machine.mla.decode_8bit : machine.mla.decode;
         if (!fitted) return std::nullopt;
-        return Modelled{mla_decode_time(op, *fitted, execution, machine), fitted->own};
+        return Modelled{mla_decode_time(op, *fitted, execution, machine), fitted->evidence};
     }
     const auto& fitted = narrow ? machine.mla.prefill_8bit : machine.mla.prefill;
     if (!fitted) return std::nullopt;
-    return Modelled{mla_prefill_time(op, *fitted, execution, machine), fitted->own};
+    return Modelled{mla_prefill_time(op, *fitted, execution, machine), fitted->evidence};
 }
 
 Tiling tiling_of(const MlaTime& time, const Machine& machine) {
@@ -73,7 +73,7 @@ void set_time(Prediction& prediction, const Modelled& modelled, const Mla& op,
     if (time.split > 1) prediction.note(note::SplitKeys{.parts = time.split});
     const bool decodes = op.phase == MlaPhase::decode;
     apply_band(prediction, decodes ? BandClass::latent_decode : BandClass::latent_prefill,
-               modelled.own ? Confidence::calibrated : Confidence::family, validity_of(op));
+               confidence_of(modelled.evidence), validity_of(op));
 }
 
 }  // namespace

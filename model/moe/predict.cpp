@@ -21,7 +21,7 @@ Validity validity_of(const Moe& op) {
     return type && width ? Validity::validated : Validity::extrapolated;
 }
 
-void set_time(Prediction& prediction, const MoeTime& time, const Moe& op, bool own) {
+void set_time(Prediction& prediction, const MoeTime& time, const Moe& op, Evidence evidence) {
     Work& work = prediction.work;
     const double share = time.dram_bytes / work.dram();
     work.dram_read *= share;
@@ -38,8 +38,7 @@ void set_time(Prediction& prediction, const MoeTime& time, const Moe& op, bool o
     add_term(prediction, Resource::latency, time.experts + time.steps);
     add_term(prediction, Resource::launch, time.launch);
     prediction.time = std::max(time.total, prediction.lower_bound);
-    apply_band(prediction, BandClass::experts, own ? Confidence::calibrated : Confidence::family,
-               validity_of(op));
+    apply_band(prediction, BandClass::experts, confidence_of(evidence), validity_of(op));
 }
 
 }  // namespace
@@ -56,7 +55,7 @@ Outcome predict(const Moe& op, const Execution& execution, const Machine& machin
     prediction.lower_bound = roofline_bound(work, prediction.peak, machine, execution.l2);
     if (machine.moe && machine.sm_count > 0) {
         if (const auto time = moe_time(op, *machine.moe, execution, machine, product)) {
-            set_time(prediction, *time, op, machine.moe->own);
+            set_time(prediction, *time, op, machine.moe->evidence);
             return prediction;
         }
     }

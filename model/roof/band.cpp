@@ -109,9 +109,10 @@ void widen_for_borrowed(Prediction& prediction) {
     prediction.note(note::EstimatedKernel{});
 }
 
-void apply_torch_band(Prediction& prediction, BandClass band_class, bool own, LaunchMode launch) {
-    const bool measured = own && launch == LaunchMode::kernel;
-    apply_band(prediction, band_class, own ? Confidence::calibrated : Confidence::family,
+void apply_torch_band(Prediction& prediction, BandClass band_class, Evidence evidence,
+                      LaunchMode launch) {
+    const bool measured = evidence == Evidence::own && launch == LaunchMode::kernel;
+    apply_band(prediction, band_class, confidence_of(evidence),
                measured ? Validity::validated : Validity::extrapolated);
 }
 

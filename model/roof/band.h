@@ -20,6 +20,7 @@
 #include "hardware/quantity.h"
 #include "model/core/band_class.h"
 #include "model/core/prediction.h"
+#include "model/machine/evidence.h"
 
 namespace ridge::model {
 
@@ -60,9 +61,10 @@ void apply_band(Prediction& prediction, BandClass band_class, Confidence confide
 /// one. (eq. L10)
 void widen_for_borrowed(Prediction& prediction);
 
-/// The same for PyTorch's kernels: calibrated if they were measured on this GPU (`own`), validated
-/// if they were launched one by one.
-void apply_torch_band(Prediction& prediction, BandClass band_class, bool own, LaunchMode launch);
+/// Sets class, band and confidence of PyTorch's kernels: validated if they were measured on this
+/// GPU and are launched one by one, as they were then.
+void apply_torch_band(Prediction& prediction, BandClass band_class, Evidence evidence,
+                      LaunchMode launch);
 
 /// The band of a time that is the roofline's, because such kernels were never measured: from the
 /// lower bound to four times the time plus the fixed time of a call; noted `RooflineOnly`. (eq. R5)

@@ -140,7 +140,7 @@ void settle_torch(Prediction& prediction, const Op& op, BandClass band_class,
     settle_terms(
         prediction, torch.time, kernels,
         framework_launch_time(memory, kernels / torch.kernels, torch.kernels, execution.launch));
-    apply_torch_band(prediction, band_class, memory.torch->own, execution.launch);
+    apply_torch_band(prediction, band_class, memory.torch->evidence, execution.launch);
 }
 
 /// The band class of PyTorch's kernels that stream.

@@ -5,10 +5,12 @@
 #include <string>
 
 #include "model/machine/catalogue.h"
+#include "model/machine/evidence.h"
 #include "model/machine/parameters.h"
 #include "model/predict.h"
 #include "tests/catch.h"
 #include "tests/model/machines.h"
+#include "tests/model/square_attention.h"
 
 namespace ridge::model {
 namespace {
@@ -189,6 +191,45 @@ TEST_CASE("parameters state their evidence", "[scaling]") {
     CHECK(machine("h100-nvl").attention->flash3->evidence == Evidence::family);
     CHECK(machine("l40s").attention->flash2->evidence == Evidence::foreign);
     CHECK(machine("gb300").attention->flashinfer->evidence == Evidence::family);
+    const auto single = [](const char* gpu) {
+        return machine(gpu).matmul.find(MatmulPipe::vector)->evidence;
+    };
+    CHECK(single("h200-sxm") == Evidence::own);
+    CHECK(single("h100-sxm") == Evidence::family);
+    CHECK(single("l40s") == Evidence::foreign);
+    CHECK(machine("h200-sxm").attention->mma->evidence == Evidence::own);
+    CHECK(machine("h100-sxm").attention->mma->evidence == Evidence::family);
+    CHECK(machine("a100-sxm-80gb").attention->mma->evidence == Evidence::foreign);
+    CHECK(machine("a100-sxm-40gb").attention->standard.evidence == Evidence::own);
+    CHECK(machine("a100-sxm-80gb").attention->standard.evidence == Evidence::family);
+    CHECK(machine("h100-sxm").attention->standard.evidence == Evidence::foreign);
+    CHECK(machine("h100-sxm").attention->standard.softmax_evidence == Evidence::family);
+    CHECK(machine("h200-sxm").mla.decode->evidence == Evidence::own);
+    CHECK(machine("h100-nvl").moe->evidence == Evidence::family);
+    CHECK(machine("h100-sxm").torch_evidence() == Evidence::own);
+    CHECK(machine("h100-nvl").torch_evidence() != Evidence::own);
+}
+
+TEST_CASE("the provenance of a source and the file that names it are the evidence", "[scaling]") {
+    const auto& gpu = test::catalogue().at("a100-pcie-40gb", hardware::View::calibrated);
+    CHECK(evidence_in(gpu, "model.eager.reductions") == Evidence::own);
+    CHECK(evidence_in(gpu, "model.torch.function.cosine") ==
+          Evidence::family);  // measured, inherited
+    CHECK(evidence_in(gpu, "model.matmul.tensor.k_step") == Evidence::family);
+    CHECK(evidence_in(gpu, "latency.shared") == Evidence::foreign);  // an estimate of its own file
+    CHECK(evidence_in(gpu, "model.mla.decode.start") == Evidence::foreign);  // there is none
+}
+
+TEST_CASE("bundled attention is validated where its family was measured", "[scaling]") {
+    const Attention op = test::attention(1, 16, 4096, 64);
+    const Execution mma{.implementation = Implementation::mma};
+    const auto extrapolated = [&](const char* gpu) {
+        const auto outcome = predict(op, mma, machine(gpu));
+        return noted<note::Extrapolated>(std::get<Prediction>(outcome)) != nullptr;
+    };
+    CHECK_FALSE(extrapolated("h200-sxm"));
+    CHECK_FALSE(extrapolated("h100-sxm"));
+    CHECK(extrapolated("a100-sxm-80gb"));
 }
 
 TEST_CASE("an implementation without any fit is the roofline in a wide band", "[scaling]") {

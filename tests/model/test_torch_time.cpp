@@ -352,7 +352,7 @@ TEST_CASE("GPUs without PyTorch's costs keep the model of eager kernels", "[torc
     const Machine& l40s = test::machine("l40s");
     REQUIRE(l40s.memory);
     CHECK(l40s.memory->torch);
-    CHECK_FALSE(l40s.memory->torch->own);
+    CHECK(l40s.memory->torch->evidence == Evidence::foreign);
 }
 
 TEST_CASE("fp32 products start sooner if their operands are in L2", "[torch]") {
