@@ -78,20 +78,46 @@ Outcome analytic(const Operation& operation, const Execution& execution, const M
     return settled(operation, execution, machine);
 }
 
+/// The part of an analytic time that the operation's kernels take: a call in a stream also waits for
+/// the host.
+Time kernel_time(const Prediction& prediction, const Operation& operation,
+                 const Execution& execution, const Machine& machine) {
+    if (execution.launch != LaunchMode::stream || machine.residuals == nullptr) {
+        return prediction.time;
+    }
+    Execution alone = execution;
+    alone.launch = LaunchMode::kernel;
+    // Without a host, another implementation might be chosen.
+    if (has(kind_of(operation), prediction.implementation)) {
+        alone.implementation = prediction.implementation;
+    }
+    const Outcome outcome = analytic(operation, alone, machine);
+    const auto* const found = std::get_if<Prediction>(&outcome);
+    return found == nullptr ? prediction.time : std::min(prediction.time, found->time);
+}
+
+/// Corrects the times of the kernels. Returns whether the correction depends on the state of the
+/// L2.
+bool correct(Prediction& prediction, const Operation& operation, const Execution& execution,
+             const Machine& machine) {
+    const Time kernels = kernel_time(prediction, operation, execution, machine);
+    return apply_correction(prediction, kernels, operation, execution, machine);
+}
+
 }  // namespace
 
 Outcome predict(const Operation& operation, const Execution& execution, const Machine& machine) {
     Outcome outcome = analytic(operation, execution, machine);
     auto* const prediction = std::get_if<Prediction>(&outcome);
     if (prediction == nullptr) return outcome;
-    const bool of_state = apply_correction(*prediction, operation, execution, machine);
+    const bool of_state = correct(*prediction, operation, execution, machine);
     if (of_state && execution.l2 != L2State::warm) {
         Execution warm = execution;
         warm.l2 = L2State::warm;
         Outcome other = analytic(operation, warm, machine);
         auto& least = std::get<Prediction>(other);
         if (prediction->time < longest_corrected(least)) {
-            (void)apply_correction(least, operation, warm, machine);
+            (void)correct(least, operation, warm, machine);
             keep_above(*prediction, least.time);
         }
     }
@@ -105,7 +131,7 @@ WarmAndCold predict_warm_and_cold(const Operation& operation, Execution executio
     execution.l2 = L2State::cold;
     Outcome cold = analytic(operation, execution, machine);
     auto* const prediction = std::get_if<Prediction>(&cold);
-    if (prediction != nullptr && apply_correction(*prediction, operation, execution, machine)) {
+    if (prediction != nullptr && correct(*prediction, operation, execution, machine)) {
         keep_above(*prediction, std::get<Prediction>(warm).time);
     }
     return {.warm = std::move(warm), .cold = std::move(cold)};

@@ -57,7 +57,7 @@ Correction correction_of(const ResidualFeatures& features, const ResidualFit& fi
     return {.log_factor = fade * std::clamp(sum, -largest, largest), .fade = fade};
 }
 
-bool apply_correction(Prediction& prediction, const Operation& operation,
+bool apply_correction(Prediction& prediction, Time kernels, const Operation& operation,
                       const Execution& execution, const Machine& machine) {
     if (machine.residuals == nullptr || prediction.confidence == Confidence::roofline) return false;
     const auto features =
@@ -75,7 +75,9 @@ bool apply_correction(Prediction& prediction, const Operation& operation,
     if (torch && machine.memory && machine.memory->torch) {
         least = std::max(least, machine.kernel_floor + machine.memory->torch->first_l2);
     }
-    const Time time = std::max(p.time * std::exp(correction.log_factor), std::min(least, p.time));
+    const Time corrected =
+        std::max(kernels * std::exp(correction.log_factor), std::min(least, kernels));
+    const Time time = corrected + (p.time - kernels);
     p.correction = time / p.time;
     // The time that a call waits for the host says nothing about its kernel, so the host's band
     // keeps its width.

@@ -239,6 +239,33 @@ TEST_CASE("data of a warm L2 correct every L2 state and launch mode equally", "[
     }
 }
 
+TEST_CASE("a correction leaves the host's part of a call in a stream as it is", "[residual]") {
+    const Machine& corrected = test::machine("h200-sxm");
+    const Machine& analytic = test::analytic_machine("h200-sxm");
+    const Matmul product{.m = 500, .n = 4096, .k = 1024};
+    const RowWise rows{.kind = RowKind::softmax, .rows = 512, .cols = 777};
+    const auto added = [&](const Operation& operation, Execution execution, LaunchMode launch) {
+        execution.launch = launch;
+        return (predicted(operation, corrected, execution).time -
+                predicted(operation, analytic, execution).time)
+            .base();
+    };
+    for (const auto& [operation, implementation] :
+         {std::pair<Operation, Implementation>{product, Implementation::library},
+          {product, Implementation::torch},
+          {rows, Implementation::fused},
+          {rows, Implementation::torch}}) {
+        const Execution execution{.implementation = implementation};
+        const double kernel = added(operation, execution, LaunchMode::kernel);
+        CHECK(kernel != 0.0);
+        CHECK(added(operation, execution, LaunchMode::stream) == Approx(kernel).epsilon(1e-6));
+    }
+    // Without a name, a call in a stream is PyTorch's.
+    CHECK(added(rows, {}, LaunchMode::stream) ==
+          Approx(added(rows, {.implementation = Implementation::torch}, LaunchMode::kernel))
+              .epsilon(1e-6));
+}
+
 TEST_CASE("corrections are read back as written", "[residual]") {
     const std::string splits = "m 50000 20000 72500 1000, k 95000 2500, bytes 201250 5000";
     const std::string trees = rising(-121, 342, 7) + ", 3 2 1 0" + constant(-40).substr(7);
