@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Fits what the host adds to a call in a stream, from records of bundled kernels.
+"""Fits what the host adds to a call in a stream (B8 of docs/model.md), from records.
 
     scripts/fit-calls.py [RIDGE]           # default: build/release/ridge
 
-Takes the records with launch=stream in folders that fits may use (not those that judge), and looks for the
-`launch.call` and `launch.stream` (B8 of docs/model.md), in steps of 0.1 us, with which RIDGE's predictions have the
-least mean error. Prints both, the errors there, and how much worse their neighbours are. Hosts differ: the records of
-a GPU are of several.
+Takes the records with launch=stream in folders that fits may use (not those that judge), and looks, in steps of
+0.1 us, for the values with which RIDGE's predictions have the least mean error: `launch.call` and `launch.stream` for
+bundled kernels, then `model.library.call` for products of cuBLASLt. Prints them, the errors there, and how much worse
+their neighbours are. Hosts differ: the records of a GPU are of several.
 """
 import csv
+import itertools
 import pathlib
 import subprocess
 import sys
@@ -16,69 +17,72 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RECORDS = ROOT / "measure/records"
-FOLDERS = {"h200-sxm": ("h200-sxm", "h200-sxm-fit", "h200-sxm-random", "h200-sxm-corrections"),
+BUNDLED = {"h200-sxm": ("h200-sxm", "h200-sxm-fit", "h200-sxm-random", "h200-sxm-corrections"),
            "h100-sxm": ("h100-sxm", "h100-sxm-corrections")}
-OVERLAY = """schema = 1
-kind = "overlay"
-name = "calls"
-overlay = "{gpu}"
-[sources]
-TRIED = {{ kind = "derived", text = "a value that is tried" }}
-[launch]
-call = {{ value = "{call:.1f} us", source = "TRIED" }}
-stream = {{ value = "{stream:.1f} us", source = "TRIED" }}
-"""
+LIBRARY = {gpu: (gpu + "-calls",) for gpu in BUNDLED}
+HEADER = 'schema = 1\nkind = "overlay"\nname = "calls"\noverlay = "{}"\n[sources]\nTRIED = {{ kind = "derived", text = "a value that is tried" }}\n'
 
 
 class Calls:
-    """Errors of the calls of one GPU by tenths of a microsecond of both times."""
+    """Errors of a GPU's calls by tenths of a microsecond of the fields that are fitted, beside those that are `held`."""
 
-    def __init__(self, ridge, gpu, folder):
-        self.ridge, self.gpu, self.known = ridge, gpu, {}
+    def __init__(self, ridge, gpu, folders, folder, fields, held):
+        self.ridge, self.gpu, self.fields, self.held, self.known = ridge, gpu, fields, held, {}
         self.records, self.overlay = folder / f"{gpu}.jsonl", folder / "calls.toml"
-        lines = [line for name in FOLDERS[gpu] for path in sorted((RECORDS / name).glob("*.jsonl"))
+        lines = [line for name in folders for path in sorted((RECORDS / name).glob("*.jsonl"))
                  for line in path.read_text(encoding="utf-8").splitlines() if '"launch":"stream"' in line]
         self.records.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
-    def errors(self, call, stream):
-        if (call, stream) not in self.known:
-            self.overlay.write_text(OVERLAY.format(gpu=self.gpu, call=call / 10, stream=stream / 10), encoding="utf-8")
+    def errors(self, place):
+        if place not in self.known:
+            text = HEADER.format(self.gpu)
+            for path, tenths in [*zip(self.fields, place), *self.held.items()]:
+                section, name = path.rsplit(".", 1)
+                header = f"[{section}]\n"
+                text += ("" if header in text else header) + f'{name} = {{ value = "{tenths / 10:.1f} us", source = "TRIED" }}\n'
+            self.overlay.write_text(text, encoding="utf-8")
             table = subprocess.run([self.ridge, "validate", str(self.records), "--gpu-file", str(self.overlay), "--format", "csv"],
                                    check=True, capture_output=True, text=True).stdout
-            self.known[call, stream] = sorted(abs(float(row["error"])) for row in csv.DictReader(table.splitlines()))
-        return self.known[call, stream]
+            self.known[place] = sorted(abs(float(row["error"])) for row in csv.DictReader(table.splitlines()))
+        return self.known[place]
 
-    def mean(self, call, stream):
-        # A call of one kernel takes at least as long as one of several adds for each further kernel.
-        if not 10 <= stream <= call:
+    def mean(self, place):
+        # A call of one kernel takes at least as long as a call of several adds for each further kernel.
+        if min(place) < 10 or list(place) != sorted(place, reverse=True):
             return float("inf")
-        errors = self.errors(call, stream)
+        errors = self.errors(place)
         return sum(errors) / len(errors)
 
-    def best(self, call, stream):
+    def best(self, place):
         """Walks downhill, first in large steps."""
         for step in (10, 3, 1):
             while True:
-                near = [(call + step * i, stream + step * j) for i in (0, -1, 1) for j in (0, -1, 1)]
-                least = min(near, key=lambda place: self.mean(*place))
-                if least == (call, stream):
+                near = [tuple(at + step * by for at, by in zip(place, moved)) for moved in itertools.product((0, -1, 1), repeat=len(place))]
+                least = min(near, key=self.mean)
+                if least == place:
                     break
-                call, stream = least
-        return call, stream
+                place = least
+        return place
+
+    def report(self, start):
+        place = self.best(start)
+        errors = self.errors(place)
+        print(f"{self.gpu}: {len(errors)} calls, mean error {100 * self.mean(place):.2f} %, "
+              f"90 % within {100 * errors[int(0.9 * (len(errors) - 1))]:.1f} %")
+        for i, name in enumerate(self.fields):
+            beside = [tuple(at + (by if i == j else 0) for j, at in enumerate(place)) for by in (-3, 3)]
+            print(f"  {name} = {place[i] / 10} us (mean error " +
+                  ", ".join(f"{100 * self.mean(each):.2f} % at {each[i] / 10}" for each in beside) + ")")
+        return dict(zip(self.fields, place))
 
 
 def main():
     ridge = sys.argv[1] if len(sys.argv) > 1 else str(ROOT / "build/release/ridge")
     with tempfile.TemporaryDirectory() as scratch:
-        for gpu in FOLDERS:
-            calls = Calls(ridge, gpu, pathlib.Path(scratch))
-            call, stream = calls.best(70, 50)
-            errors = calls.errors(call, stream)
-            print(f"{gpu}: launch.call = {call / 10} us, launch.stream = {stream / 10} us; {len(errors)} calls, mean error "
-                  f"{100 * calls.mean(call, stream):.2f} %, 90 % within {100 * errors[int(0.9 * (len(errors) - 1))]:.1f} %")
-            for title, places in (("call", [(call + i, stream) for i in (-2, 2)]), ("stream", [(call, stream + i) for i in (-4, 4)])):
-                print(f"  {title}: " + ", ".join(f"{100 * calls.mean(*place):.2f} % at {place[title == 'stream'] / 10} us"
-                                                 for place in places))
+        folder = pathlib.Path(scratch)
+        for gpu in BUNDLED:
+            host = Calls(ridge, gpu, BUNDLED[gpu], folder, ("launch.call", "launch.stream"), {}).report((70, 50))
+            Calls(ridge, gpu, LIBRARY[gpu], folder, ("model.library.call",), host).report((50,))
 
 
 main()

@@ -24,6 +24,10 @@ constexpr std::array library_table{
         "gap between library kernels of a replayed graph, in the tables to which matmul and "
         "attention are fitted",
         {Origin::measured}),
+    parameter<&Machine::library_call>("call", ranges::span_of_time,
+                                      "what a library's host code adds to a product's launch in an "
+                                      "idle stream (B8)",
+                                      {Origin::records}),
     parameter<&Machine::library_drift>("drift", ranges::share,
                                        "drift of library products and register_tiled: factor on "
                                        "the operands read again because blocks do not move in step",

@@ -98,6 +98,7 @@ struct Machine {
     Time kernel_floor;           ///< duration of an empty kernel
     LaunchCosts launch;          ///< zero if the description has no launch costs
     Time library_gap;            ///< between library kernels of a replayed graph, in the tables
+    Time library_call;           ///< what the library's host code adds to a launch in a stream
                                  ///< that were fitted
     double library_drift = 0.0;  ///< factor on the operands that blocks read again because they
                                  ///< drift apart

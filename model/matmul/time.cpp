@@ -26,8 +26,8 @@ constexpr int split_waves = 3;
 constexpr double tie = 1.001;
 
 /// The fixed time of one kernel of the library (M20). It was fitted to replayed graphs. A
-/// profiler's duration does not include the gap, a plain call in a stream adds its submission (B8),
-/// and a call from an eager framework has its own fixed time.
+/// profiler's duration does not include the gap, a plain call in a stream adds its submission and
+/// the library's host code (B8), and a call from an eager framework has its own fixed time.
 Time launch_time(const MatmulSituation& s) {
     const Time alone =
         std::max(s.machine.kernel_floor, s.parameters.launch - s.machine.library_gap);
@@ -39,7 +39,8 @@ Time launch_time(const MatmulSituation& s) {
         case LaunchMode::stream:
             break;
     }
-    const Time plain = alone + launch_overhead(s.machine.launch, LaunchMode::stream, 1.0, alone);
+    const Time plain = alone + s.machine.library_call +
+                       launch_overhead(s.machine.launch, LaunchMode::stream, 1.0, alone);
     if (s.caller == MatmulCaller::code) return plain;
     const Time called = s.machine.matmul.stream_launch;
     return called > Time{} ? called : plain;

@@ -81,6 +81,17 @@ TEST_CASE("the full suite", "[accuracy][records]") {
     }
 }
 
+TEST_CASE("plain calls of cuBLASLt that nothing was fitted to", "[accuracy][records]") {
+    std::vector<measure::Record> calls = records_of("h200-sxm-calls-judge");
+    for (measure::Record& call : records_of("h100-sxm-calls-judge")) {
+        calls.push_back(std::move(call));
+    }
+    const auto judged = measure::validate(calls, model::catalogue(), hardware::View::calibrated);
+    REQUIRE(judged.overall);
+    CHECK(judged.overall->errors.count == 70);
+    check_bounds(judged.overall->errors, "records.calls-judge");
+}
+
 TEST_CASE("an H100 with the overlay of ridge calibrate --full", "[accuracy][records]") {
     hardware::Catalogue calibrated = model::catalogue();
     for (const char* const name : {"ceilings", "calibrated"}) {
