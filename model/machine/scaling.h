@@ -14,10 +14,8 @@
 // of the vector pipe on published rates of power-limited cards.
 #pragma once
 
-#include <cstdint>
 #include <span>
 
-#include "hardware/description.h"
 #include "hardware/quantity.h"
 #include "model/machine/parameter.h"
 
