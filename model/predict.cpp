@@ -88,7 +88,8 @@ Time kernel_time(const Prediction& prediction, const Operation& operation,
     Execution alone = execution;
     alone.launch = LaunchMode::kernel;
     // Without a host, another implementation might be chosen.
-    if (has(kind_of(operation), prediction.implementation)) {
+    const bool chosen = execution.implementation == Implementation::automatic;
+    if (chosen && has(kind_of(operation), prediction.implementation)) {
         alone.implementation = prediction.implementation;
     }
     const Outcome outcome = analytic(operation, alone, machine);

@@ -8,8 +8,8 @@ Takes the records with launch=stream in folders that fits may use (not those tha
 bundled kernels, then `model.library.call` for products of cuBLASLt. Prints them, the errors there, and how much worse
 their neighbours are. Hosts differ: the records of a GPU are of several.
 """
-import csv
 import itertools
+import json
 import pathlib
 import subprocess
 import sys
@@ -41,17 +41,16 @@ class Calls:
                 header = f"[{section}]\n"
                 text += ("" if header in text else header) + f'{name} = {{ value = "{tenths / 10:.1f} us", source = "TRIED" }}\n'
             self.overlay.write_text(text, encoding="utf-8")
-            table = subprocess.run([self.ridge, "validate", str(self.records), "--gpu-file", str(self.overlay), "--format", "csv"],
-                                   check=True, capture_output=True, text=True).stdout
-            self.known[place] = sorted(abs(float(row["error"])) for row in csv.DictReader(table.splitlines()))
+            answer = subprocess.run([self.ridge, "validate", str(self.records), "--gpu-file", str(self.overlay), "--format", "json"],
+                                    check=True, capture_output=True, text=True).stdout
+            self.known[place] = json.loads(answer)["overall"]
         return self.known[place]
 
     def mean(self, place):
         # A call of one kernel takes at least as long as a call of several adds for each further kernel.
         if min(place) < 10 or list(place) != sorted(place, reverse=True):
             return float("inf")
-        errors = self.errors(place)
-        return sum(errors) / len(errors)
+        return self.errors(place)["mean_error"]
 
     def best(self, place):
         """Walks downhill, first in large steps."""
@@ -67,8 +66,7 @@ class Calls:
     def report(self, start):
         place = self.best(start)
         errors = self.errors(place)
-        print(f"{self.gpu}: {len(errors)} calls, mean error {100 * self.mean(place):.2f} %, "
-              f"90 % within {100 * errors[int(0.9 * (len(errors) - 1))]:.1f} %")
+        print(f"{self.gpu}: {errors['n']} calls, mean error {100 * errors['mean_error']:.2f} %, 90 % within {100 * errors['p90_error']:.1f} %")
         for i, name in enumerate(self.fields):
             beside = [tuple(at + (by if i == j else 0) for j, at in enumerate(place)) for by in (-3, 3)]
             print(f"  {name} = {place[i] / 10} us (mean error " +

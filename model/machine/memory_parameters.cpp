@@ -142,10 +142,6 @@ class Facts {
     bool complete_ = true;
 };
 
-Confidence confidence_in(const Description& gpu, const Section<M>& section, std::string_view name) {
-    return confidence_of(evidence_of(gpu, section, name));
-}
-
 /// L2 rates taken from a GPU of another family are scaled to the read width of this GPU's L2.
 void scale_l2(const Description& gpu, const Laws& laws, MemoryParameters& memory) {
     const auto width = gpu.quantity<BytesPerCycle>("l2.bytes_per_clock");
@@ -188,8 +184,8 @@ std::optional<MemoryParameters> resolve_memory(const Description& gpu, const Mac
     if (!complete) return std::nullopt;
     scale_l2(gpu, machine.laws, memory);
     memory.launch = machine.launch;
-    memory.streams = confidence_in(gpu, places[1], "first_dram");
-    memory.eager_kernels = confidence_in(gpu, places[2], "reductions");
+    memory.streams = confidence_of(evidence_of(gpu, places[1], "first_dram"));
+    memory.eager_kernels = confidence_of(evidence_of(gpu, places[2], "reductions"));
     return memory;
 }
 

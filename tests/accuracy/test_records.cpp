@@ -14,22 +14,23 @@
 namespace ridge::test {
 namespace {
 
-std::vector<measure::Record> records_of(const std::string& folder) {
-    auto records = measure::read_all_records({std::string(RIDGE_RECORDS) + "/" + folder});
+std::vector<measure::Record> records_of(std::vector<std::string> folders) {
+    for (std::string& folder : folders) folder.insert(0, std::string(RIDGE_RECORDS) + "/");
+    auto records = measure::read_all_records(folders);
     REQUIRE(records.damaged.empty());
     return std::move(records.records);
 }
 
 measure::Validation validated(const std::string& folder,
                               const hardware::Catalogue& catalogue = model::catalogue()) {
-    return measure::validate(records_of(folder), catalogue, hardware::View::calibrated);
+    return measure::validate(records_of({folder}), catalogue, hardware::View::calibrated);
 }
 
 /// Checks each seed of a judging folder against the bounds `name`-SEED, and all together against
 /// `name`.
 measure::Validation check_seeds(const std::string& folder, const std::vector<std::uint64_t>& seeds,
                                 const std::string& name, const hardware::Catalogue& catalogue) {
-    const std::vector<measure::Record> all = records_of(folder);
+    const std::vector<measure::Record> all = records_of({folder});
     std::size_t count = 0;
     for (const std::uint64_t seed : seeds) {
         std::vector<measure::Record> some;
@@ -82,11 +83,9 @@ TEST_CASE("the full suite", "[accuracy][records]") {
 }
 
 TEST_CASE("plain calls of cuBLASLt that nothing was fitted to", "[accuracy][records]") {
-    std::vector<measure::Record> calls = records_of("h200-sxm-calls-judge");
-    for (measure::Record& call : records_of("h100-sxm-calls-judge")) {
-        calls.push_back(std::move(call));
-    }
-    const auto judged = measure::validate(calls, model::catalogue(), hardware::View::calibrated);
+    const auto judged =
+        measure::validate(records_of({"h200-sxm-calls-judge", "h100-sxm-calls-judge"}),
+                          model::catalogue(), hardware::View::calibrated);
     REQUIRE(judged.overall);
     CHECK(judged.overall->errors.count == 70);
     check_bounds(judged.overall->errors, "records.calls-judge");
