@@ -178,6 +178,7 @@ std::string Catalogue::suggestion(std::string_view name) const {
 void Catalogue::take_inheritance(Description& device, std::vector<Problem>& problems) const {
     constexpr int most = 8;
     std::string wanted = device.inherits;
+    std::vector<std::string> architectures;
     Location location = device.location;
     for (int depth = 0; !wanted.empty(); ++depth) {
         const auto parent = architectures_.find(wanted);
@@ -191,17 +192,18 @@ void Catalogue::take_inheritance(Description& device, std::vector<Problem>& prob
         Loaded loaded =
             load_text(parent->second.text, parent->second.header.location.file, schema_);
         append(problems, loaded.problems);
-        const std::string architecture = std::exchange(wanted, loaded.description.inherits);
+        architectures.push_back(std::exchange(wanted, loaded.description.inherits));
         location = loaded.description.location;
         const std::vector<CarriedOver> carried = std::move(loaded.description.carried_over);
         device = inherit(std::move(device), std::move(loaded.description));
-        for (const CarriedOver& each : carried) take_carried(device, each, architecture, problems);
+        for (const CarriedOver& each : carried) take_carried(device, each, architectures, problems);
     }
 }
 
 /// Adds parameters from the file of another device or architecture.
 void Catalogue::take_carried(Description& device, const CarriedOver& carried,
-                             std::string_view architecture, std::vector<Problem>& problems) const {
+                             std::span<const std::string> architectures,
+                             std::vector<Problem>& problems) const {
     if (carried.from == device.name) return;
     const auto relative = devices_.find(carried.from);
     const auto family = architectures_.find(carried.from);
@@ -214,7 +216,7 @@ void Catalogue::take_carried(Description& device, const CarriedOver& carried,
     const Item& item = relative != devices_.end() ? relative->second : family->second;
     Loaded loaded = load_fields(item.text, item.header.location.file, schema_, carried.paths);
     append(problems, loaded.problems);
-    device = carry_over(std::move(device), std::move(loaded.description), architecture);
+    device = carry_over(std::move(device), std::move(loaded.description), architectures);
 }
 
 /// Adds the corrections of the related device that `device` names, unless it has its own.

@@ -23,6 +23,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -109,7 +110,8 @@ class Catalogue {
     void add_item(SharedText text, const std::string& file, const std::string& origin);
     void take_inheritance(Description& device, std::vector<Problem>& problems) const;
     void take_carried(Description& device, const CarriedOver& carried,
-                      std::string_view architecture, std::vector<Problem>& problems) const;
+                      std::span<const std::string> architectures,
+                      std::vector<Problem>& problems) const;
     void take_corrections(Description& device, std::vector<Problem>& problems) const;
 
     Schema schema_;

@@ -1,6 +1,8 @@
 // Combines descriptions: what a device inherits from its family and from overlays (`loader.h`).
 // Fields and sources are moved, not copied.
+#include <algorithm>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -56,14 +58,16 @@ Description inherit(Description device, Description parent) {
     return device;
 }
 
-Description carry_over(Description device, Description from, std::string_view architecture) {
+Description carry_over(Description device, Description from,
+                       std::span<const std::string> architectures) {
     for (auto& [path, datum] : from.data) {
         datum.sources.assign(1, from.name);
         datum.disputes.clear();
     }
+    const bool related = std::ranges::find(architectures, from.inherits) != architectures.end();
     const Source source{
         .key = from.name,
-        .provenance = from.inherits == architecture ? Provenance::derived : Provenance::estimate,
+        .provenance = related ? Provenance::derived : Provenance::estimate,
         .text = "carried over from " + (from.title.empty() ? from.name : from.title)};
     from.sources = {{from.name, source}};
     from.tolerances.clear();

@@ -57,11 +57,11 @@ struct Loaded {
 /// `device` plus the fields of `parent` that it does not have itself.
 [[nodiscard]] Description inherit(Description device, Description parent);
 
-/// `device` with the fields of `from` that it does not have itself. Their only source says that they were
-/// carried over: derived from a GPU of the `architecture` that carries them over, estimates if `from`
+/// `device` with the fields of `from` that it does not have itself. Their only source says that they
+/// were carried over: derived from a GPU of one of the device's `architectures`, estimates if `from`
 /// is another architecture or one of its GPUs.
 [[nodiscard]] Description carry_over(Description device, Description from,
-                                     std::string_view architecture);
+                                     std::span<const std::string> architectures);
 
 /// `device` with the fields of `overlay` added or replaced.
 [[nodiscard]] Description apply_overlay(Description device, Description overlay);

@@ -310,6 +310,32 @@ TEST_CASE("an architecture carries parameters over from a GPU or another archite
     }
 }
 
+TEST_CASE("kernels that an architecture inherits carry over from its own GPUs as derived") {
+    const std::string head = "schema = 1\ntitle = \"T\"\nvendor = \"A\"\n";
+    const std::string family = "schema = 1\nkind = \"architecture\"\n";
+    Catalogue catalogue = Catalogue::embedded(device_schema());
+    catalogue.add_text(family +
+                           "name = \"kernels\"\n[[carried_over]]\nfrom = \"near\"\n"
+                           "parameters = [\"sm.count\"]\n",
+                       "kernels.toml");
+    for (const char* const name : {"new", "other"}) {
+        catalogue.add_text(family + "inherits = \"kernels\"\nname = \"" + name + "\"\n",
+                           std::string(name) + ".toml");
+    }
+    catalogue.add_text(head +
+                           "name = \"near\"\ninherits = \"new\"\n[sources]\nRUN = { kind = "
+                           "\"measured\", text = \"a run\" }\n[sm]\n"
+                           "count = { value = 7, source = \"RUN\" }\n",
+                       "near.toml");
+    catalogue.add_text(head + "name = \"toy\"\ninherits = \"new\"\n", "toy.toml");
+    catalogue.add_text(head + "name = \"far\"\ninherits = \"other\"\n", "far.toml");
+    const auto provenance = [&](const char* name) {
+        return catalogue.inspect(name, View::calibrated).first.provenance("sm.count");
+    };
+    CHECK(provenance("toy") == Provenance::derived);
+    CHECK(provenance("far") == Provenance::estimate);
+}
+
 TEST_CASE("line ends of any system are taken") {
     for (const EmbeddedFile& file : embedded_files()) {
         std::string windows;
