@@ -67,7 +67,7 @@ LoadedRecords load_records(const Context& context, const std::vector<std::string
         throw InputError(
             gpu.only.empty() ? "there is no record" : "there is no record of " + gpu.only,
             {.file = paths.front()},
-            recorded.empty() ? "in a folder, only its own .jsonl files are read"
+            recorded.empty() ? "in a folder, only its own .jsonl and .jsonl.gz files are read"
                              : fmt::format("there are records of {}", fmt::join(recorded, ", ")));
     }
     return {.records = std::move(file.records), .damaged = file.damaged.size()};

@@ -1,5 +1,8 @@
 #include "measure/record/record.h"
 
+#include <string>
+#include <string_view>
+
 namespace ridge::measure {
 
 RecordDevice describe(const DeviceInfo& info) {
@@ -14,6 +17,21 @@ RecordDevice describe(const DeviceInfo& info) {
 
 std::string key_of(const Record& record) {
     return key_of(record.question, record.device.name);
+}
+
+std::string software_of(const Record& record) {
+    constexpr std::string_view framework = ", PyTorch ";
+    constexpr std::string_view own = "ridge ";
+    const std::string& tool = record.tool;
+    if (const std::size_t at = tool.find(framework); at != std::string::npos) {
+        const std::string version = tool.substr(at + framework.size());
+        return "pytorch-" + version.substr(0, version.find('+'));
+    }
+    if (!tool.starts_with(own)) return {};
+    if (record.question.execution.implementation == model::Implementation::library) {
+        return "cublaslt-" + record.device.cuda;
+    }
+    return "bundled-" + tool.substr(own.size());
 }
 
 }  // namespace ridge::measure

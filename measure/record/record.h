@@ -1,7 +1,7 @@
 // A measurement as a record: what was run, on which device, every sample, and other observations.
 //
-//   append_record("records/h200.jsonl", record);
-//   const RecordFile file = read_records("records/h200.jsonl");
+//   append_record("mine/matmul.jsonl", record);
+//   const RecordFile file = read_records("mine/matmul.jsonl");    // or records/.../matmul.jsonl.gz
 //   for (const Damage& damage : file.damaged) ...   // the rest is in file.records
 //
 // Format: JSON lines, one record per line, UTF-8, each with "schema": 1. Names end with the base
@@ -9,6 +9,8 @@
 // exactly. A record is one write that ends with its newline and is forced to disk, so an
 // interruption can only leave one incomplete last line. The next append cuts that line off; a
 // reader reports it as damaged and reads the rest. `docs/measuring.md` lists the fields.
+//
+// Packed files (*.jsonl.gz, written by scripts/records/pack) are read as well: see record_lines.h.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +20,7 @@
 #include <vector>
 
 #include "hardware/error.h"
+#include "hardware/json.h"
 #include "measure/record/device_info.h"
 #include "measure/record/observation.h"
 #include "measure/record/question.h"
@@ -68,8 +71,9 @@ struct TableRow {
 struct Record {
     Question question;
     RecordDevice device;
-    std::string tool;  ///< "ridge 0.1.0"
-    std::string date;  ///< UTC, ISO 8601: "2025-07-01T12:34:56Z"
+    std::string tool;        ///< "ridge 0.1.0"
+    std::string software{};  ///< what ran, NAME-VERSION: "cublaslt-13.0"; empty if unknown
+    std::string date;        ///< UTC, ISO 8601: "2025-07-01T12:34:56Z"
     std::optional<Geometry> geometry{};
     std::optional<Verification> verification{};
     std::optional<Timing> timing{};
@@ -90,11 +94,16 @@ struct Record {
 /// `key_of` of its question and device.
 [[nodiscard]] std::string key_of(const Record& record);
 
+/// What ran, from what a record without `software` says: the framework or the library with its
+/// version, or the bundled kernels of this version of ridge. Empty if its tool is unknown.
+[[nodiscard]] std::string software_of(const Record& record);
+
 /// One line of JSON without the newline.
 [[nodiscard]] std::string to_json_line(const Record& record);
 
 /// Reads one line; any bytes are safe. InputError, without a location, says what is wrong.
 [[nodiscard]] Record parse_record(std::string_view line);
+[[nodiscard]] Record record_of(const Json& json);
 
 struct Damage {
     Location location;
@@ -106,18 +115,19 @@ struct RecordFile {
     std::vector<Damage> damaged;
 };
 
-/// InputError when the file cannot be opened or read.
+/// Reads a plain or a packed file. InputError when it cannot be opened.
 [[nodiscard]] RecordFile read_records(const std::string& path);
 
 /// The same from a text; `file` names it in damage reports.
 [[nodiscard]] RecordFile parse_records(std::string_view text, const std::string& file);
 
-/// Records of all named files, in order, and of the *.jsonl files of each named folder, sorted.
+/// Records of all named files, in order, and of the *.jsonl and *.jsonl.gz files of each named
+/// folder, sorted.
 /// InputError when a path does not exist.
 [[nodiscard]] RecordFile read_all_records(const std::vector<std::string>& paths);
 
 /// Appends the record to the file, which is created if necessary; an incomplete last line is cut
-/// off first. When the disk is full, the file is cut back to its finished records. InputError names
+/// off first. A packed file is refused. When the disk is full, the file is cut back to its finished records. InputError names
 /// the file and the system's reason.
 void append_record(const std::string& path, const Record& record);
 

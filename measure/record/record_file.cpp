@@ -11,9 +11,11 @@
 #include <ctime>
 #include <filesystem>
 #include <iterator>
+#include <utility>
 
-#include "hardware/input_file.h"
+#include "hardware/byte_source.h"
 #include "measure/record/record.h"
+#include "measure/record/record_lines.h"
 
 namespace ridge::measure {
 namespace {
@@ -67,6 +69,13 @@ std::string unfinished_tail(int descriptor, std::int64_t size, const std::string
 /// How every line begins that `to_json_line` writes.
 constexpr std::string_view beginning = "{\"schema\":";
 
+/// How every gzip file begins.
+constexpr std::string_view gzip = "\x1f\x8b";
+
+bool is_record_file(std::string_view path) {
+    return path.ends_with(".jsonl") || path.ends_with(".jsonl.gz");
+}
+
 /// Whether the text can be a record, complete or cut short.
 bool begins_like_record(std::string_view text) {
     const std::size_t length = std::min(text.size(), beginning.size());
@@ -80,6 +89,10 @@ void require_records(int descriptor, std::string_view tail, const std::string& p
     const ssize_t got = ::pread(descriptor, head.data(), head.size(), 0);
     if (got < 0) throw_system(path, "cannot be read", errno);
     head.resize(static_cast<std::size_t>(got));
+    if (head.starts_with(gzip) || head.starts_with("{\"schema\":2")) {
+        throw InputError("is a packed file of records and was not changed", {.file = path},
+                         "add records to a plain file, or measure into another folder");
+    }
     const bool ours =
         begins_like_record(head) || head.find("\n" + std::string(beginning)) != std::string::npos;
     if (ours && begins_like_record(tail)) return;
@@ -121,15 +134,33 @@ void sync_folder(const std::string& path) {
     if (folder.number() >= 0) ::fsync(folder.number());
 }
 
-void parse_line(std::string_view line, const Location& location, RecordFile& result) {
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
-    try {
-        result.records.push_back(parse_record(line));
-        result.records.back().location = location;
-    } catch (const InputError& error) {
-        result.damaged.push_back({.location = location, .message = error.message()});
+/// Adds the lines of a file; `text` keeps what does not end with a newline yet. Returns false when
+/// no further line can be read.
+bool add_lines(RecordLines& lines, std::string& text) {
+    std::size_t begin = 0;
+    for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos;
+         begin = end + 1) {
+        if (!lines.add(std::string_view(text).substr(begin, end - begin))) return false;
     }
+    text.erase(0, begin);
+    return true;
 }
+
+/// Limits of a compressed file, in which few bytes can stand for many.
+class Unpacked {
+  public:
+    /// Whether the file may go on after this piece, with this much of a line that is not complete.
+    [[nodiscard]] bool allows(std::string_view piece, std::size_t line) {
+        constexpr std::size_t longest_line = std::size_t{4} << 20U;
+        const auto newlines =
+            static_cast<std::size_t>(std::count(piece.begin(), piece.end(), '\n'));
+        bytes_ += piece.size() + newlines * bytes_per_record;
+        return bytes_ <= most_unpacked_bytes && line <= longest_line;
+    }
+
+  private:
+    std::size_t bytes_ = 0;
+};
 
 }  // namespace
 
@@ -159,21 +190,37 @@ void append_record(const std::string& path, const Record& record) {
 }
 
 RecordFile parse_records(std::string_view text, const std::string& file) {
-    RecordFile result;
-    std::int64_t number = 0;
+    RecordLines lines(file);
     while (!text.empty()) {
-        ++number;
         const std::size_t newline = text.find('\n');
-        const std::string_view line = text.substr(0, newline);
-        parse_line(line, {.file = file, .line = number}, result);
+        if (!lines.add(text.substr(0, newline))) break;
         if (newline == std::string_view::npos) break;
         text.remove_prefix(newline + 1);
     }
-    return result;
+    return std::move(lines).result();
 }
 
 RecordFile read_records(const std::string& path) {
-    return parse_records(read_input(path), path);
+    ByteSource source(path);
+    RecordLines lines(path);
+    Unpacked unpacked;
+    std::string text;
+    std::string piece(std::size_t{1} << 15U, '\0');
+    while (const std::size_t got = source.read(piece.data(), piece.size())) {
+        const std::string_view now(piece.data(), got);
+        text += now;
+        if (source.compressed() && !unpacked.allows(now, text.size())) {
+            lines.end_with(too_large_unpacked());
+            return std::move(lines).result();
+        }
+        if (!add_lines(lines, text)) return std::move(lines).result();
+    }
+    if (!source.failure().empty()) {
+        lines.end_with(source.failure());
+    } else if (!text.empty()) {
+        lines.add(text);
+    }
+    return std::move(lines).result();
 }
 
 RecordFile read_all_records(const std::vector<std::string>& paths) {
@@ -186,7 +233,7 @@ RecordFile read_all_records(const std::vector<std::string>& paths) {
         std::vector<std::string> found;
         std::error_code error;
         for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
-            if (entry.path().extension() == ".jsonl") found.push_back(entry.path().string());
+            if (is_record_file(entry.path().string())) found.push_back(entry.path().string());
         }
         if (error) throw InputError("cannot list the folder: " + error.message(), {.file = path});
         std::sort(found.begin(), found.end());

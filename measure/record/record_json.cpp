@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "hardware/json.h"
 #include "measure/record/record.h"
@@ -148,6 +149,7 @@ Json to_json(const Record& record) {
     if (record.question.seed) json["seed"] = *record.question.seed;
     json["date"] = record.date;
     json["tool"] = record.tool;
+    if (!record.software.empty()) json["software"] = record.software;
     json["device"] = to_json(record.device);
     if (record.failure) json["failure"] = *record.failure;
     if (record.geometry) json["geometry"] = to_json(*record.geometry);
@@ -319,15 +321,19 @@ Verification read_verification(const Reader& reader) {
             .ok = reader.flag("ok")};
 }
 
-Statistics read_statistics(const Reader& reader) {
-    return {.count = reader.count("count"),
-            .median = reader.real("median_s"),
-            .p5 = reader.real("p5_s"),
-            .p95 = reader.real("p95_s"),
-            .low = reader.real("low_s"),
-            .high = reader.real("high_s"),
-            .confidence = reader.real("confidence"),
-            .drift = reader.real("drift")};
+/// What a file leaves out of the statistics is `expected`: what follows from the samples.
+Statistics read_statistics(const Reader& reader, const Statistics& expected) {
+    const auto real = [&](const char* name, double otherwise) {
+        return reader.real_if(name).value_or(otherwise);
+    };
+    return {.count = reader.has("count") ? reader.count("count") : expected.count,
+            .median = real("median_s", expected.median),
+            .p5 = real("p5_s", expected.p5),
+            .p95 = real("p95_s", expected.p95),
+            .low = real("low_s", expected.low),
+            .high = real("high_s", expected.high),
+            .confidence = real("confidence", expected.confidence),
+            .drift = real("drift", expected.drift)};
 }
 
 std::vector<Sample> read_samples(const Reader& reader) {
@@ -362,21 +368,25 @@ std::vector<Sample> read_samples(const Reader& reader) {
 }
 
 /// The statistics must follow from the samples, so that a corrupted digit is noticed.
-void check_statistics(const Reader& reader, const Timing& timing) {
-    const std::vector<double> steady = steady_times(timing.samples);
-    if (steady.empty() != !timing.statistics.has_value()) {
-        reader.fail("statistics", "must be there exactly when a sample was not throttled");
+std::optional<Statistics> statistics_of(const Reader& reader, std::span<const Sample> samples) {
+    const std::vector<double> steady = steady_times(samples);
+    if (steady.empty()) {
+        if (reader.has("statistics")) {
+            reader.fail("statistics", "must not be there when all samples were throttled");
+        }
+        return std::nullopt;
     }
-    if (steady.empty()) return;
     const Statistics expected = summarise(steady);
+    if (!reader.has("statistics")) return expected;
+    const Statistics stated = read_statistics(reader.object("statistics"), expected);
     const auto agrees = [](double a, double b) {
         return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b));
     };
-    if (timing.statistics->count != expected.count ||
-        !agrees(timing.statistics->median, expected.median) ||
-        !agrees(timing.statistics->p95, expected.p95)) {
+    if (stated.count != expected.count || !agrees(stated.median, expected.median) ||
+        !agrees(stated.p95, expected.p95)) {
         reader.fail("statistics", "do not follow from times_s");
     }
+    return stated;
 }
 
 Timing read_timing(const Reader& reader) {
@@ -386,8 +396,7 @@ Timing read_timing(const Reader& reader) {
                   .clock = reader.quantity_if<Frequency>("clock_hz"),
                   .converged = reader.flag("converged"),
                   .seconds = reader.real("seconds")};
-    if (reader.has("statistics")) timing.statistics = read_statistics(reader.object("statistics"));
-    check_statistics(reader, timing);
+    timing.statistics = statistics_of(reader, timing.samples);
     return timing;
 }
 
@@ -444,6 +453,7 @@ Record read_record(const Reader& reader) {
                   .before = read_environment(reader.object("before")),
                   .after = read_environment(reader.object("after")),
                   .mean_power = reader.quantity_if<Power>("mean_power_w")};
+    record.software = reader.has("software") ? reader.text("software") : software_of(record);
     if (reader.has("failure")) record.failure = reader.text("failure");
     if (reader.has("geometry")) record.geometry = read_geometry(reader.object("geometry"));
     if (reader.has("verification")) {
@@ -479,7 +489,11 @@ std::string to_json_line(const Record& record) {
 Record parse_record(std::string_view line) {
     const std::optional<Json> json = Json::parse(line);
     if (!json) throw InputError("not a line of JSON, or cut short");
-    return read_record(Reader(*json, ""));
+    return record_of(*json);
+}
+
+Record record_of(const Json& json) {
+    return read_record(Reader(json, ""));
 }
 
 }  // namespace ridge::measure

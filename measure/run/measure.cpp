@@ -224,6 +224,7 @@ std::optional<Record> measure_one(Device& device, Question question,
                   .device = describe(device.info()),
                   .tool = options.tool,
                   .date = utc_now()};
+    record.software = software_of(record);
     try {
         record.before = device.environment();
         measure_case(device, options, record);

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "hardware/byte_source.h"
 #include "programs/recording/activity_format.h"
-#include "programs/traces/byte_source.h"
 #include "programs/traces/trace.h"
 
 namespace ridge::programs {

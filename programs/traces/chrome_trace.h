@@ -6,9 +6,11 @@
 
 #include "programs/traces/trace.h"
 
-namespace ridge::programs {
-
+namespace ridge {
 class ByteSource;
+}
+
+namespace ridge::programs {
 
 void read_chrome_trace(ByteSource& source, Trace& trace);
 

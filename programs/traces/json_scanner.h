@@ -21,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-#include "programs/traces/byte_source.h"
+#include "hardware/byte_source.h"
 
 namespace ridge::programs {
 

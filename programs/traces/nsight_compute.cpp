@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "programs/traces/byte_source.h"
+#include "hardware/byte_source.h"
 #include "programs/traces/trace_builder.h"
 
 namespace ridge::programs {

@@ -15,9 +15,11 @@
 
 #include "programs/traces/trace.h"
 
-namespace ridge::programs {
-
+namespace ridge {
 class ByteSource;
+}
+
+namespace ridge::programs {
 
 /// Whether a line is the header of such a table.
 [[nodiscard]] bool is_nsight_compute_header(std::string_view line);

@@ -2,9 +2,9 @@
 #include <array>
 #include <map>
 
+#include "hardware/byte_source.h"
 #include "hardware/error.h"
 #include "programs/traces/activity_trace.h"
-#include "programs/traces/byte_source.h"
 #include "programs/traces/chrome_trace.h"
 #include "programs/traces/nsight_compute.h"
 #include "programs/traces/nsight_systems.h"

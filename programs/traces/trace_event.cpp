@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "programs/traces/byte_source.h"
+#include "hardware/byte_source.h"
 #include "programs/traces/json_scanner.h"
 
 namespace ridge::programs {

@@ -15,9 +15,11 @@
 
 #include "programs/traces/trace.h"
 
-namespace ridge::programs {
-
+namespace ridge {
 class ByteSource;
+}
+
+namespace ridge::programs {
 
 struct TraceEvent {
     std::string phase;     ///< "X" a span, "i" an instant, "M" metadata, "s", "f" flows

@@ -1,5 +1,5 @@
 // libFuzzer: any bytes give records and damage, never a crash, and what is read survives a round
-// trip. Records are lines of JSON, so this fuzzes the JSON parser too: any bytes give a JSON value
+// trip, as lines in full and as lines of differences. Records are lines of JSON, so this fuzzes the JSON parser too: any bytes give a JSON value
 // or nothing, and a value's text reads back as the same text.
 #include <cstddef>
 #include <cstdint>
@@ -35,5 +35,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string text(data, data + size);
     check_json(text);
     check_records(text);
+    check_records("{\"schema\":2,\"records\":\"differences\"}\n" + text);
     return 0;
 }

@@ -44,7 +44,7 @@ struct Scanned {
 
 Scanned scan(const std::string& text) {
     const TemporaryFile file(text);
-    ByteSource source(file.path());
+    ridge::ByteSource source(file.path());
     JsonScanner scanner(source);
     Echo echo;
     std::string damage = scanner.run(echo);

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "hardware/byte_source.h"
 #include "hardware/error.h"
-#include "programs/traces/byte_source.h"
 #include "tests/catch.h"
 #include "tests/programs/operator_name.h"
 #include "tests/support/temporary_folder.h"

@@ -1,4 +1,4 @@
-#include "programs/traces/byte_source.h"
+#include "hardware/byte_source.h"
 
 #include <zlib.h>
 
@@ -11,7 +11,7 @@
 
 #include "hardware/error.h"
 
-namespace ridge::programs {
+namespace ridge {
 namespace {
 
 // zlib returns nothing of a piece that ends in damage, so pieces are small.
@@ -66,6 +66,10 @@ std::size_t ByteSource::read(char* buffer, std::size_t size) {
     return count;
 }
 
+bool ByteSource::compressed() const {
+    return gzdirect(file_->handle) == 0;
+}
+
 std::size_t ByteSource::unpack(char* buffer, std::size_t size) {
     if (!failure_.empty()) return 0;
     const auto wanted = static_cast<unsigned>(std::min<std::size_t>(size, piece));
@@ -86,4 +90,4 @@ std::size_t ByteSource::unpack(char* buffer, std::size_t size) {
     return got > 0 ? static_cast<std::size_t>(got) : 0;
 }
 
-}  // namespace ridge::programs
+}  // namespace ridge

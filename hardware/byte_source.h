@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-namespace ridge::programs {
+namespace ridge {
 
 class ByteSource {
   public:
@@ -28,6 +28,9 @@ class ByteSource {
     /// Reads up to `size` bytes into `buffer`; returns 0 at the end or after a failure.
     std::size_t read(char* buffer, std::size_t size);
 
+    /// Whether the file is compressed (once something was peeked or read).
+    [[nodiscard]] bool compressed() const;
+
     /// Why the bytes ended early; empty if they did not.
     [[nodiscard]] const std::string& failure() const { return failure_; }
 
@@ -40,4 +43,4 @@ class ByteSource {
     std::string failure_;
 };
 
-}  // namespace ridge::programs
+}  // namespace ridge
