@@ -9,7 +9,7 @@ RIDGE is the program. TABLES is a folder of public measurements as CSV tables (c
 and pictures are written, times are not. RECORDS is a folder of `ridge measure --random N --seed S`,
 drawn after everything was fitted. It is refused if a record has no seed, has a seed that a
 training folder of its GPU has, or is older than a training record. Without TABLES or RECORDS, the old text of
-that part of the page is kept. The other parts come from the records in measure/records/.
+that part of the page is kept. The other parts come from the records in records/.
 """
 import argparse
 import collections
@@ -24,9 +24,10 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent / each) for each in ("", "records")]
 import left_out
 import published
+import record_files
 import torch_accuracy  # noqa: E402: beside this script
 from accuracy_texts import (CALIBRATE, CHARTS, DETAILS, HEAD, HISTORY, LEFT_HEAD, LEFT_OUT, LISTS_HEAD, NOT_JUDGED, PUBLIC, PUBLISHED_HEAD, RANDOM,
                             SEEDS, SUITE, TITLES, TRAINED)
@@ -45,7 +46,7 @@ CALIBRATED_END = "<!-- calibrated: to here -->\n"
 TRAINING = ("h200-sxm", "h200-sxm-fit", "h200-sxm-random", "h200-sxm-corrections", "h100-sxm", "h100-sxm-corrections")
 JUDGED_BEFORE = (315, 316, 317, 318, 319, 320, 321)  # judged earlier fits, before the last training records; no fit has seen them
 CALIBRATION = ("h100-sxm", "h100-sxm-corrections")  # what `ridge calibrate --full` measured on an H100
-OVERLAYS = [f"--gpu-file=measure/records/h100-sxm/{name}.toml" for name in ("ceilings", "calibrated")]
+OVERLAYS = [f"--gpu-file=records/h100-sxm/{name}.toml" for name in ("ceilings", "calibrated")]
 NEIGHBOURS = 8
 SIZES = {"half": 2, "int8": 1}
 
@@ -279,9 +280,9 @@ def opening(ridge, judged, public, left):
 
 def records_in(folder):
     """(file, line, record) of every record of a folder."""
-    for path in sorted(pathlib.Path(folder).glob("*.jsonl")):
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            yield path, number, json.loads(line)
+    for path in record_files.files_in(pathlib.Path(folder)):
+        for number, record in record_files.records_of(path):
+            yield path, number, record
 
 
 def judging_seeds(folder, training):
@@ -313,7 +314,7 @@ def seed_rows(ridge, folder, seeds, options):
     """The figures of each seed, one line per seed."""
     lines = collections.defaultdict(lambda: collections.defaultdict(list))
     for path, _, record in records_in(folder):
-        lines[record["seed"]][path.name].append(json.dumps(record) + "\n")
+        lines[record["seed"]][path.name.removesuffix(".gz")].append(json.dumps(record) + "\n")
     text = "| seed | measured | n | mean | median | p90 | bias | in band |\n|---|---|---:|---:|---:|---:|---:|---:|\n"
     for seed in seeds:
         with tempfile.TemporaryDirectory() as scratch:
@@ -326,7 +327,7 @@ def seed_rows(ridge, folder, seeds, options):
 
 
 def judged_part(ridge, folder, training, name, options=()):
-    seeds = judging_seeds(folder, [ROOT / "measure" / "records" / each for each in training])
+    seeds = judging_seeds(folder, [ROOT / "records" / each for each in training])
     rows = [record for _, _, record in records_in(folder)]
     days = sorted({record["date"][:10] for record in rows})
     devices = sorted({f"{record['device']['name']}, driver {record['device']['driver']}" for record in rows})
@@ -367,14 +368,14 @@ def main():
 
 def before_calibration(ridge):
     """Errors on the H100's judging shapes without the calibration."""
-    rows = [row for group in record_rows(ridge, "measure/records/h100-sxm-judge").values() for row in group]
+    rows = [row for group in record_rows(ridge, "records/h100-sxm-judge").values() for row in group]
     errors = [abs(row.error) for row in rows]
     return (f"mean {100 * sum(errors) / len(errors):.1f} %, 90 % within {100 * quantile(errors, 9):.1f} %, "
             f"{100 * sum(row.inside for row in rows) / len(rows):.1f} % inside the band")
 
 
 def training_line(ridge, folder, name, head):
-    table = cells_of(record_part(ridge, f"measure/records/{folder}", name, head), "operation")
+    table = cells_of(record_part(ridge, f"records/{folder}", name, head), "operation")
     total = next(row for row in table if row["operation"] == "all")
     columns = ("n", "mean", "median", "p90", "bias", "in band")
     return f"| [{TITLES[name]}](accuracy/{name}.md) | " + " | ".join(total[column] for column in columns) + " |\n"

@@ -33,7 +33,7 @@ choice of the library that no neighbour shares) from a range of shapes that the 
 
 SEEDS = """## Judged blind: an NVIDIA H200, shapes that no fit has seen
 
-Fits and bands use the records in `measure/records/` (`h200-sxm`, `h200-sxm-fit`, `h200-sxm-random`). Parameters of bundled kernels and corrections also use `h200-sxm-corrections`. Corrections also use records of an H100 (`h100-sxm`,
+Fits and bands use the records in `records/` (`h200-sxm`, `h200-sxm-fit`, `h200-sxm-random`). Parameters of bundled kernels and corrections also use `h200-sxm-corrections`. Corrections also use records of an H100 (`h100-sxm`,
 `h100-sxm-corrections`), because both GPUs share the trees. Every record of a random shape carries
 its seed. The fits have seen seeds 7 and 8 (2026-11-21; and 726 shapes that an earlier generator drew), seeds 9, 10, 301, 305, 306, 309, 310 and, on the H100, 101, 302, 307, 308, 311 and 312 (2026-11-21 to 23;
 of the last four of each GPU, all library products and a part of the rest), seeds 323 to 333 and the library products among the shapes of seeds 341 to 404 (2026-11-24).
@@ -52,10 +52,10 @@ NOT_JUDGED = "No seed has been drawn since the last fit.\n\n"
 CALIBRATE = """
 ## Judged blind: an NVIDIA H100 after `ridge calibrate --full`
 
-One run of the command took 4 minutes and 35 seconds: 47 ceilings, 1629 shapes (seed 101 and the full suite, without counters) and 1978 records of PyTorch's kernels. `measure/records/h100-sxm`
+One run of the command took 4 minutes and 35 seconds: 47 ceilings, 1629 shapes (seed 101 and the full suite, without counters) and 1978 records of PyTorch's kernels. `records/h100-sxm`
 holds the records of the shapes and two overlays, `ceilings.toml` and `calibrated.toml`. The fits wrote `calibrated.toml`, with the error of each before and after. Its rows include 3860 more shapes (seeds 302, 307, 308, 311 and 312) and the training records of PyTorch's
-kernels, about six more minutes of measuring (`ridge calibrate --rows measure/records/h100-sxm measure/records/h100-sxm-corrections
-measure/records/h100-sxm-torch --gpu h100-sxm --gpu-file measure/records/h100-sxm/ceilings.toml` makes it again from the records). The first judging shapes were drawn after the command had
+kernels, about six more minutes of measuring (`ridge calibrate --rows records/h100-sxm records/h100-sxm-corrections
+records/h100-sxm-torch --gpu h100-sxm --gpu-file records/h100-sxm/ceilings.toml` makes it again from the records). The first judging shapes were drawn after the command had
 ended. Seed 12 came at once: with the overlay and the model of that time, mean 5.7 %, 90 % within 13.2 %, 80.5 % inside the band. Seeds 316, 318 and 320, below, came after many changes of the model. Without any overlay, with the catalogue's description of an H100: {before}.
 
 """
@@ -88,7 +88,7 @@ takes the costs of the one that it has (L10, L11), in a wider band. Made by `scr
 
 """
 
-PUBLISHED_HEAD = """Published rates of PyTorch's products, measured by owners of the cards (`measure/records/published/products.csv`, with sources): square matrices of random numbers, 30 products in a row.
+PUBLISHED_HEAD = """Published rates of PyTorch's products, measured by owners of the cards (`records/published/products.csv`, with sources): square matrices of random numbers, 30 products in a row.
 Predictions are for the library's kernel with a warm L2. Cards differ in clocks, limits and cooling: GeForce cards run above the clock of their data sheet (an RTX 5090 at up to 1.15 of its stated peak), and the B200 here is 17 %
 faster than the one in the tables that ridge was fitted to. Nothing was fitted to these rates, but for cards that nobody else measured, a few descriptions take figures from them (docs/model.md, L2 and L5).
 Small products of the first type run before the clock has risen, and 16-bit products of size 1024 wait for launches. Means are therefore given for all figures, and without those below 4096.
@@ -103,15 +103,15 @@ TRAINED = """
 |---|---:|---:|---:|---:|---:|---:|
 """
 
-SUITE = """`measure/records/h200-sxm/`: bundled kernels, cuBLASLt and access patterns, timed and counted by `ridge measure --suite full`.
+SUITE = """`records/h200-sxm/`: bundled kernels, cuBLASLt and access patterns, timed and counted by `ridge measure --suite full`.
 Training data.
 
 ![Predicted over measured times of the full suite](../images/scatter-h200.svg)
 
 """
 
-RANDOM = """`measure/records/h200-sxm-random/`: `ridge measure --random 300` with seeds 9 and 10: every bundled kernel, cuBLASLt and access patterns.
-These are training data now: 265 shapes of `measure/records/h200-sxm-fit/` were chosen for the classes that were worst here
-(`ridge fit memory|matmul|attention --records measure/records/h200-sxm measure/records/h200-sxm-fit`).
+RANDOM = """`records/h200-sxm-random/`: `ridge measure --random 300` with seeds 9 and 10: every bundled kernel, cuBLASLt and access patterns.
+These are training data now: 265 shapes of `records/h200-sxm-fit/` were chosen for the classes that were worst here
+(`ridge fit memory|matmul|attention --records records/h200-sxm records/h200-sxm-fit`).
 
 """

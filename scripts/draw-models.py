@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Draws models and steps that no constant was chosen by, to judge `ridge model`.
 
-    scripts/draw-models.py --seed 17 --families 10 --dense measure/records/torch-models/drawn
-    scripts/draw-models.py --seed 41 measure/records/torch-models/judge
-    scripts/draw-models.py --seed 23 --short measure/records/torch-models/short
+    scripts/draw-models.py --seed 17 --families 10 --dense records/torch-models/drawn
+    scripts/draw-models.py --seed 41 records/torch-models/judge
+    scripts/draw-models.py --seed 23 --short records/torch-models/short
 
 Writes one config.json for each family (random sizes with 0.1 to 3 billion parameters, or as many as a family's
 experts hold) and steps.csv: a prefill and a decode step of each model with random batch and length, and a

@@ -16,7 +16,10 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-RECORDS = ROOT / "measure/records"
+sys.path.insert(0, str(ROOT / "scripts/records"))
+import record_files  # noqa: E402
+
+RECORDS = ROOT / "records"
 BUNDLED = {"h200-sxm": ("h200-sxm", "h200-sxm-fit", "h200-sxm-random", "h200-sxm-corrections"),
            "h100-sxm": ("h100-sxm", "h100-sxm-corrections")}
 LIBRARY = {gpu: (gpu + "-calls",) for gpu in BUNDLED}
@@ -29,8 +32,8 @@ class Calls:
     def __init__(self, ridge, gpu, folders, folder, fields, held):
         self.ridge, self.gpu, self.fields, self.held, self.known = ridge, gpu, fields, held, {}
         self.records, self.overlay = folder / f"{gpu}.jsonl", folder / "calls.toml"
-        lines = [line for name in folders for path in sorted((RECORDS / name).glob("*.jsonl"))
-                 for line in path.read_text(encoding="utf-8").splitlines() if '"launch":"stream"' in line]
+        lines = [json.dumps(record) for name in folders for path in record_files.files_in(RECORDS / name)
+                 for _, record in record_files.records_of(path) if record["launch"] == "stream"]
         self.records.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def errors(self, place):

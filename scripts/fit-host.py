@@ -3,7 +3,7 @@
 
     scripts/fit-host.py [RIDGE]            # default: build/release/ridge
 
-Reads the files of measure/records/torch-models whose rows have `probe_us`, the host's time for one small kernel,
+Reads the files of records/torch-models whose rows have `probe_us`, the host's time for one small kernel,
 measured beside the step (rows marked `judge` are not fitted), and asks RIDGE how many kernels the passes of each
 step have. The model (W5 of docs/models.md) counts a step in multiples of that launch: for each kernel without
 gradients, for each layer, for the whole model, for each kernel of the backward pass, for each kernel of the optimizer,
@@ -22,7 +22,7 @@ import sys
 import numpy
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-RECORDS = ROOT / "measure/records/torch-models"
+RECORDS = ROOT / "records/torch-models"
 # File, GPU, and the folder of its models (None: presets).
 FILES = [("h200-short", "h200", None), ("h200-fit", "h200", "fit"), ("h100-fit", "h100", "fit"),
          ("h200-drawn", "h200", "drawn"), ("h200-shallow", "h200", "shallow")]

@@ -47,7 +47,8 @@ def record(op, implementation, launch, method, times, device, names=()):
                              "shared_bytes": 0, "repeat": 1} for name in names], "split": 1}
     return {"schema": 1, "op": op, "implementation": implementation, "l2": "warm", "launch": launch,
             "pattern": "normal", "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            "tool": f"measure-transfers.py, PyTorch {torch.__version__}", "device": device,
+            "tool": f"measure-transfers.py, PyTorch {torch.__version__}",
+            "software": "pytorch-" + torch.__version__.split("+")[0], "device": device,
             "geometry": geometry, "no_counters": {"reason": "not requested", "remedy": ""},
             "before": {}, "after": {},
             "timing": {"method": method, "statistics": KERNELS.summary_of(times), "discarded": 0,

@@ -2,7 +2,7 @@
 
     python3 scripts/published.py RIDGE            # prints only the tables
 
-The rates and their sources are in measure/records/published/products.csv. Limits: one card of one owner each. A few descriptions
+The rates and their sources are in records/published/products.csv. Limits: one card of one owner each. A few descriptions
 take figures of cards that nobody else measured from here (their notes say so); for those this is a check of consistency,
 for the others a test.
 """
@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PRODUCTS = ROOT / "measure" / "records" / "published" / "products.csv"
+PRODUCTS = ROOT / "records" / "published" / "products.csv"
 #: The sizes of which "best" is the best.
 SIZES = (1024, 2048, 4096, 8192, 10240)
 #: From this size on, neither launches nor a clock that has not risen yet matter.

@@ -2,7 +2,7 @@
 """Measures steps of transformers models with random weights: kernels, their time, wall time, memory.
 
     scripts/torch-models.py --csv out.csv --seconds 200 [--models llama-3.2-1b,gpt2] [--operators o.jsonl]
-    scripts/torch-models.py --csv out.csv --drawn measure/records/torch-models/drawn
+    scripts/torch-models.py --csv out.csv --drawn records/torch-models/drawn
 
 Each model is built from its preset in programs/presets (no download), in bf16, with transformers' eager code and SDPA:
 prefill of a prompt (use_cache, logits of the last token), one decode step with a DynamicCache of

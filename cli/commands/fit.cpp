@@ -182,7 +182,7 @@ Action build_fit(CommandLine& line, std::span<const std::string>) {
         "errors of the analytic model, in one overlay for each GPU.\n"
         "Example:\n"
         "  ridge fit memory --data measurements --gpu a100-pcie-40gb\n"
-        "  ridge fit attention --records measure/records/h200-sxm");
+        "  ridge fit attention --records records/h200-sxm");
     return [options](const Context& context) { return run_program(context, *options); };
 }
 

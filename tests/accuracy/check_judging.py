@@ -53,7 +53,7 @@ def main():
         (scratch / "empty").mkdir()
         assert "no records" in refusal(accuracy, scratch / "empty", training)
     # The committed random records were looked at, so they can no longer judge.
-    records = ROOT / "measure" / "records"
+    records = ROOT / "records"
     committed = [records / name for name in accuracy.TRAINING]
     assert "cannot judge" in refusal(accuracy, records / "h200-sxm-random", committed)
 

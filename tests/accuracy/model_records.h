@@ -1,4 +1,4 @@
-// Tables under measure/records, as the scripts wrote them.
+// Tables under records, as the scripts wrote them.
 //
 //   for (const ModelRow& row : model_rows("h200")) row.number("time_us");
 #pragma once
@@ -18,15 +18,15 @@ struct CsvRow {
     std::string text;  ///< the line
 };
 
-/// Rows of a file under measure/records, the header first. Lines that begin with '#' are comments.
+/// Rows of a file under records, the header first. Lines that begin with '#' are comments.
 [[nodiscard]] std::vector<CsvRow> csv_rows(const std::string& file);
 
-/// Rows of a file in measure/records/published, without the header. Each row must have `count`
+/// Rows of a file in records/published, without the header. Each row must have `count`
 /// cells.
 [[nodiscard]] std::vector<std::vector<std::string>> published_cells(const std::string& file,
                                                                     std::size_t count);
 
-/// A row of measure/records/torch-models.
+/// A row of records/torch-models.
 struct ModelRow {
     std::map<std::string, std::string> cells;
 

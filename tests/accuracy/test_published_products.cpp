@@ -1,5 +1,5 @@
 // Predictions compared with published rates of PyTorch products,
-// measure/records/published/products.csv. docs/accuracy/published.md lists them one by one;
+// records/published/products.csv. docs/accuracy/published.md lists them one by one;
 // scripts/published.py writes it.
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // Predictions compared with published figures of serving engines,
-// measure/records/published/serving.csv. Nothing was fitted to them; the engines choose their own
+// records/published/serving.csv. Nothing was fitted to them; the engines choose their own
 // kernels, batches and schedules.
 #include <algorithm>
 #include <cstdlib>

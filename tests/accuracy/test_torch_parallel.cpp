@@ -1,4 +1,4 @@
-// Whole models on two H200s of one node: measure/records/torch-models/h200-x2.csv, written by
+// Whole models on two H200s of one node: records/torch-models/h200-x2.csv, written by
 // scripts/torch-parallel.py. No constant was chosen from them.
 #include <cmath>
 #include <string>

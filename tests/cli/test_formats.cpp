@@ -127,7 +127,7 @@ TEST_CASE("points of record charts as values") {
 
 TEST_CASE("parameters of a fit, with their errors, as values") {
     const std::string line =
-        "fit memory --gpu h200-sxm --records " + records + "/elementwise.jsonl";
+        "fit memory --gpu h200-sxm --records " + records + "/elementwise.jsonl.gz";
     const Transcript file = run_line(line);
     REQUIRE(file.code == 0);
     const json reports = json::parse(run_line(line + " --format json").out);

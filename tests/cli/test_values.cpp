@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::string traces =
-    (fs::path(RIDGE_RECORDS).parent_path().parent_path() / "tests/programs/traces").string();
+    (fs::path(RIDGE_RECORDS).parent_path() / "tests/programs/traces").string();
 const std::string counted =
     "trace " + traces + "/kernels_h200.ridge " + traces + "/kernels_h200.counters.ridge";
 

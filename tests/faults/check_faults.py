@@ -75,9 +75,9 @@ class Step:
 
 
 def check_records(faults, folder, append, records):
-    lines = records.read_text(encoding="utf-8").splitlines(keepends=True)[:6]
     source = folder / "source.jsonl"
-    source.write_text("".join(lines), encoding="utf-8")
+    subprocess.run([append, source, records, "0", "6"], check=True, capture_output=True)
+    lines = source.read_text(encoding="utf-8").splitlines(keepends=True)
     file = folder / "kept.jsonl"
     for step in faults.each("records", ("write", "fsync", "ftruncate")):
         file.write_text("".join(lines[:2]) + lines[2][:40], encoding="utf-8")

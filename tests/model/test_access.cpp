@@ -187,7 +187,7 @@ TEST_CASE("a chase takes the latency of the level that holds its pointers", "[ac
     CHECK(latency(4.0) == Approx(280.9).epsilon(0.001));
     CHECK(latency(1024.0) == Approx(688.9).epsilon(0.001));
     // Where the set fills the L2, predictions are within 12 % of what an H200 took
-    // (measure/records/h200-sxm-effects).
+    // (records/h200-sxm-effects).
     CHECK(latency(32.0) == Approx(445.4).epsilon(0.12));
     CHECK(latency(48.0) == Approx(602.8).epsilon(0.12));
     // After a flush, each pointer comes from DRAM once.

@@ -35,7 +35,7 @@ TEST_CASE("a vocabulary of 50257 is padded to 50304") {
     const auto all = advice_for("matmul m=8192 n=50257 k=4096 dtype=bf16", "h200-sxm");
     const Advice* pad = find(all, "pad n from 50257 to 50304");
     REQUIRE(pad != nullptr);
-    // An H200 takes 24.5 ms for 50257 columns and 4.83 ms for 50304 (measure/records/h200-sxm).
+    // An H200 takes 24.5 ms for 50257 columns and 4.83 ms for 50304 (records/h200-sxm).
     CHECK(pad->speed_up == Approx(24.50 / 4.834).epsilon(0.1));
     CHECK(describe(*pad).find("pad n from 50257 to 50304: ") == 0);
 }

@@ -228,7 +228,7 @@ TEST_CASE("rows aligned to 8 bytes use the 4-byte kernels, rows aligned to 2 byt
 TEST_CASE("only a call without a named implementation waits for a framework") {
     const Matmul op{.m = 512, .n = 512, .k = 512};
     const Execution named{.implementation = Implementation::library, .launch = LaunchMode::stream};
-    // Such products were measured in calls of 16 us (measure/records/h200-sxm-calls).
+    // Such products were measured in calls of 16 us (records/h200-sxm-calls).
     CHECK(predicted(op, "h200-sxm", named).time > 14.0 * us);
     CHECK(predicted(op, "h200-sxm", named).time < 18.0 * us);
     CHECK(predicted(op, "h200-sxm", {.launch = LaunchMode::stream}).time > 40.0 * us);
