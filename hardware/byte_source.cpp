@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "hardware/error.h"
+#include "hardware/input_file.h"
 
 namespace ridge {
 namespace {
@@ -18,16 +19,9 @@ namespace {
 constexpr unsigned piece = 1U << 15U;
 
 void require_regular(const std::string& path) {
+    require_file(path);
     std::error_code error;
-    const auto status = std::filesystem::status(path, error);
-    if (error || !std::filesystem::exists(status)) {
-        throw InputError("no such file", {.file = path});
-    }
-    if (!std::filesystem::is_regular_file(status)) {
-        throw InputError(std::filesystem::is_directory(status) ? "is a folder, not a file"
-                                                               : "is not a regular file",
-                         {.file = path});
-    }
+    if (!std::filesystem::exists(path, error)) throw InputError("no such file", {.file = path});
 }
 
 }  // namespace

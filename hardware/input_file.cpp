@@ -18,6 +18,8 @@ std::string reason(int code) {
     return code == 0 ? std::string() : ": " + std::generic_category().message(code);
 }
 
+}  // namespace
+
 void require_file(const std::string& path, Pipes pipes) {
     std::error_code error;
     const fs::file_status status = fs::status(path, error);
@@ -30,8 +32,6 @@ void require_file(const std::string& path, Pipes pipes) {
         throw InputError("is a device, not a file", {.file = path});
     }
 }
-
-}  // namespace
 
 std::unique_ptr<std::istream> open_input(const std::string& path, Pipes pipes) {
     require_file(path, pipes);

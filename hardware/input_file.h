@@ -19,6 +19,9 @@ namespace ridge {
 
 enum class Pipes : std::uint8_t { refused, allowed };
 
+/// InputError if the path names something else than a file: a folder, a device, a pipe.
+void require_file(const std::string& path, Pipes pipes = Pipes::refused);
+
 /// Opens the file for reading. InputError says what it is instead (a folder, a device, a pipe) or
 /// gives the system's reason.
 [[nodiscard]] std::unique_ptr<std::istream> open_input(const std::string& path,

@@ -8,7 +8,7 @@ import sys
 import tempfile
 
 ROOT, RIDGE = pathlib.Path(sys.argv[1]), sys.argv[2]
-FILES = ("h200-sxm-torch/scan", "h200-sxm-counted/layernorm", "h100-sxm-effects/host_to_device")
+FILES = ("h200-sxm-torch/scan", "h200-sxm-counted/layernorm", "h100-sxm-effects/transpose")
 
 
 def run(*words):
