@@ -3,10 +3,11 @@
 
 A room is a folder. Its headers and sources may include headers of its own room and of the rooms that
 ROOMS lists for it. The arrows between rooms form no circle, so no operation's room includes
-another's. CUDA and CUPTI headers belong to measure/cuda/, and each library that is slow to compile is
-included by one file only. Files, including tests, scripts and Python, have at most 500 lines unless they
-are tables. Usage: include-order.py [ROOT]
+another's. The modules of the Python package do not import each other in circles either. CUDA and CUPTI
+headers belong to measure/cuda/, and each library that is slow to compile is included by one file only.
+Files, including tests, scripts and Python, have at most 500 lines unless they are tables. Usage: include-order.py [ROOT]
 """
+import ast
 import pathlib
 import re
 import sys
@@ -124,23 +125,34 @@ def problems_of(root, path):
             yield f"{path}:{number}: only measure/cuda/ may include {header}"
 
 
-def circles():
-    """Finds rooms that reach themselves through the rules, which is a mistake in ROOMS."""
-    for start in ROOMS:
-        seen, open_rooms = set(), [room for room in ROOMS[start] if room != start]
-        while open_rooms:
-            room = open_rooms.pop()
-            if room == start:
-                yield f"ROOMS: {start}/ may include itself through other rooms"
+def circles(arrows):
+    """The starts of arrows that lead back to themselves; `arrows` maps a name to names."""
+    for start in arrows:
+        seen, ahead = set(), [each for each in arrows[start] if each != start]
+        while ahead:
+            name = ahead.pop()
+            if name == start:
+                yield start
                 break
-            if room not in seen:
-                seen.add(room)
-                open_rooms += [further for further in ROOMS[room] if further != room]
+            if name not in seen:
+                seen.add(name)
+                ahead += [further for further in arrows.get(name, ()) if further != name]
+
+
+def python_imports(root):
+    """The modules of the Python package, each with those that it imports, also inside functions."""
+    modules = {}
+    for path in sorted((root / "python/ridge").glob("*.py")):
+        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        imports = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.level == 1]
+        modules[path.stem] = {node.module or alias.name for node in imports for alias in node.names}
+    return modules
 
 
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-    found = list(circles())
+    found = [f"ROOMS: {room}/ may include itself through other rooms" for room in circles(ROOMS)]
+    found += [f"python/ridge/{name}.py imports itself through other modules" for name in circles(python_imports(root))]
     for layer in LAYERS:
         for path in sorted((root / layer).rglob("*")):
             if path.suffix in SOURCES:

@@ -15,10 +15,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ._answer import Answer, InputError, Prediction
+from ._answer import Answer, InputError
 from ._command import command, gpus, model, trace, vram
 from ._core import __version__
-from ._predict import predict
+from ._predict import Prediction, predict
 
 if TYPE_CHECKING:
     from ._roofline import Roofline, roofline

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -99,41 +98,3 @@ def _time(microseconds: float) -> str:
         if microseconds >= scale:
             return f"{microseconds / scale:.4g} {unit}"
     return f"{microseconds * 1e3:.4g} ns"
-
-
-class Prediction(Answer):
-    """One operation on one GPU: the members of docs/prediction.schema.json are its attributes."""
-
-    def __repr__(self) -> str:
-        values = self._values
-        text = f"{_title(values)} on {values.get('gpu')}: "
-        if "time_us" not in values:
-            return text + f"not modelled ({values.get('error') or values.get('not_modelled')})"
-        band = f"{_time(values['time_low_us'])} to {_time(values['time_high_us'])}"
-        return text + f"{_time(values['time_us'])} ({band}), {values['bound']}-bound, limited by {values['limiter']}"
-
-    def _repr_html_(self) -> str:
-        values = self._values
-        rows = [("time", _time(values["time_us"]))] if "time_us" in values else []
-        for name in ("bound", "limiter"):
-            if name in values:
-                rows.append((name, str(values[name])))
-        table = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>"
-            for name, text in rows
-        )
-        head = html.escape(repr(self))
-        return f"<p>{head}</p><table>{table}</table>{self.roofline()._repr_html_()}" if rows else f"<p>{head}</p>"
-
-    def roofline(self) -> Any:
-        """The operation on its GPU's roofline."""
-        from ._roofline import roofline
-
-        return roofline(self._values["gpu"], self)
-
-
-def _title(values: Mapping[str, Any]) -> str:
-    parameters = values.get("parameters", {})
-    words = [f"{name}={value}" for name, value in parameters.items()]
-    kind = "" if "dtype" in parameters else str(values.get("dtype", ""))
-    return " ".join([str(values.get("op")), *words, kind]).strip()

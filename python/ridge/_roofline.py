@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from ._answer import Prediction
+from ._answer import Answer
 from ._command import command
 
 
@@ -49,7 +49,7 @@ class Roofline:
         return f"Roofline(gpu={self._gpu!r}, operations={len(self._operations)})"
 
 
-def roofline(gpu: str, *operations: str | Prediction, **options: Any) -> Roofline:
+def roofline(gpu: str, *operations: str | Answer, **options: Any) -> Roofline:
     """The roofline of a GPU, with operations.
 
     An operation is its text ("matmul m=4096 n=4096 k=4096") or a `Prediction`. Options are those of
@@ -59,7 +59,7 @@ def roofline(gpu: str, *operations: str | Prediction, **options: Any) -> Rooflin
     return Roofline(gpu, texts, options)
 
 
-def operation_text(prediction: Prediction) -> str:
+def operation_text(prediction: Answer) -> str:
     """The operation of a prediction as text that `--op` reads."""
     values = prediction.to_dict()
     words = {"dtype": values.get("dtype"), "impl": values.get("impl"), **values.get("parameters", {})}
