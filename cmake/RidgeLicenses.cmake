@@ -19,6 +19,7 @@ endfunction()
 
 file(WRITE "${OUTPUT}.new"
   "The program ridge is licensed under the Apache License 2.0 (LICENSE). It contains the following:\n\n")
+append_licence("fast_float: MIT, https://github.com/fastfloat/fast_float" libfast-float-dev)
 append_licence("fmt: MIT, https://fmt.dev" libfmt-dev)
 append_licence("toml++: MIT, https://marzer.github.io/tomlplusplus" libtomlplusplus-dev)
 append_licence("CLI11: BSD-3-Clause, https://github.com/CLIUtils/CLI11" libcli11-dev)

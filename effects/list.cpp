@@ -5,6 +5,7 @@
 
 #include "effects/lessons/lessons.h"
 #include "effects/study.h"
+#include "hardware/algorithms.h"
 #include "hardware/error.h"
 #include "hardware/nearest.h"
 
@@ -60,7 +61,7 @@ std::span<const Effect> effects() {
 }
 
 const Effect& find_effect(std::string_view name) {
-    const auto found = std::ranges::find_if(
+    const auto found = algorithms::find_if(
         effects(), [name](const Effect& effect) { return same_word(effect.name, name); });
     if (found != effects().end()) return *found;
     std::vector<std::string> names;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hardware/algorithms.h"
 #include "hardware/count.h"
 #include "hardware/error.h"
 #include "hardware/text.h"
@@ -16,7 +17,7 @@ const Value* value_at(const StudiedSeries& series, std::string_view x) {
     if (series.values.empty()) return nullptr;
     if (x == "first") return &series.values.front();
     if (x == "last") return &series.values.back();
-    const auto named = std::ranges::find(series.values, x, &Value::name);
+    const auto named = algorithms::find(series.values, x, &Value::name);
     if (named != series.values.end()) return &*named;
     double number = 0.0;
     try {
@@ -25,7 +26,7 @@ const Value* value_at(const StudiedSeries& series, std::string_view x) {
     } catch (const InputError&) {
         return nullptr;
     }
-    const auto at = std::ranges::find_if(series.values, [number](const Value& value) {
+    const auto at = algorithms::find_if(series.values, [number](const Value& value) {
         return std::abs(value.x - number) < 1e-9 * std::max(1.0, std::abs(number));
     });
     return at == series.values.end() ? nullptr : &*at;

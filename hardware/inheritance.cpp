@@ -64,7 +64,8 @@ Description carry_over(Description device, Description from,
         datum.sources.assign(1, from.name);
         datum.disputes.clear();
     }
-    const bool related = std::ranges::find(architectures, from.inherits) != architectures.end();
+    const bool related =
+        std::find(architectures.begin(), architectures.end(), from.inherits) != architectures.end();
     const Source source{
         .key = from.name,
         .provenance = related ? Provenance::derived : Provenance::estimate,

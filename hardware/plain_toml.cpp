@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "hardware/number_text.h"
 #include "hardware/text.h"
 
 namespace ridge::hardware {
@@ -304,7 +305,9 @@ class PlainReader {
         }
         if (!is_real(word)) return false;
         node.kind = NodeKind::real;
-        return std::from_chars(word.data(), last, node.real).ec == std::errc{};
+        const RealText real = read_real(word);
+        node.real = real.value;
+        return real.error == std::errc{};
     }
 
     std::string_view text_;

@@ -10,6 +10,7 @@
 
 #include "hardware/error.h"
 #include "hardware/nearest.h"
+#include "hardware/number_text.h"
 #include "hardware/text.h"
 #include "hardware/unit_table.h"
 
@@ -165,10 +166,9 @@ std::optional<double> convert(const DecimalText& number, int decimal, int binary
     *exponent = 'e';
     const char* const end =
         std::to_chars(exponent + 1, text.data() + text.size(), number.exponent + decimal).ptr;
-    double value = 0.0;
-    const auto parsed = std::from_chars(text.data(), end, value);
-    if (parsed.ec != std::errc{} || parsed.ptr != end) return std::nullopt;
-    value = std::ldexp(value, binary);
+    const auto read = whole_real({text.data(), static_cast<std::size_t>(end - text.data())});
+    if (!read) return std::nullopt;
+    const double value = std::ldexp(*read, binary);
     return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 

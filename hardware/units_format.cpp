@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string>
 
 #include "hardware/error.h"
+#include "hardware/number_text.h"
 #include "hardware/unit_table.h"
 #include "hardware/units.h"
 
@@ -17,45 +17,25 @@ using detail::atoms;
 using detail::binary_letters;
 using detail::prefix_exponent;
 
-struct Digits {
-    bool negative = false;
-    std::string digits;  ///< without the point: d.ddd x 10^exponent
-    int exponent = 0;
-};
-
-Digits shortest_digits(double value) {
-    std::array<char, 64> buffer{};
-    const auto written = std::to_chars(buffer.data(), buffer.data() + buffer.size(),
-                                       std::fabs(value), std::chars_format::scientific);
-    const std::string_view text(buffer.data(),
-                                static_cast<std::size_t>(written.ptr - buffer.data()));
-    const std::size_t e = text.find('e');
-    Digits result{.negative = std::signbit(value), .digits = {}, .exponent = 0};
-    for (const char letter : text.substr(0, e)) {
-        if (letter != '.') result.digits += letter;
-    }
-    const std::size_t exponent = e + (text[e + 1] == '+' ? 2 : 1);
-    std::from_chars(text.data() + exponent, text.data() + text.size(), result.exponent);
-    return result;
-}
-
 /// The digits as a plain decimal if that is readable, otherwise with an exponent.
-std::string plain(const Digits& number, int exponent) {
-    const std::string sign = number.negative ? "-" : "";
-    const int count = static_cast<int>(number.digits.size());
+std::string plain(const RealDigits& number, int exponent) {
+    const std::string_view digits = number.digits();
+    std::string text = number.negative ? "-" : "";
     if (exponent >= 0 && exponent <= 17) {
         const std::size_t whole = static_cast<std::size_t>(exponent) + 1;
-        if (count <= exponent + 1) {
-            return sign + number.digits + std::string(whole - number.digits.size(), '0');
+        if (digits.size() <= whole) {
+            return text.append(digits).append(whole - digits.size(), '0');
         }
-        return sign + number.digits.substr(0, whole) + "." + number.digits.substr(whole);
+        return text.append(digits, 0, whole).append(1, '.').append(digits, whole);
     }
     if (exponent < 0 && exponent >= -5) {
-        return sign + "0." + std::string(static_cast<std::size_t>(-exponent - 1), '0') +
-               number.digits;
+        return text.append("0.")
+            .append(static_cast<std::size_t>(-exponent - 1), '0')
+            .append(digits);
     }
-    const std::string fraction = count > 1 ? "." + number.digits.substr(1) : "";
-    return sign + number.digits.substr(0, 1) + fraction + "e" + std::to_string(exponent);
+    text += digits[0];
+    if (digits.size() > 1) text.append(1, '.').append(digits, 1);
+    return text + "e" + std::to_string(exponent);
 }
 
 const Atom& leading_atom(std::string_view unit) {
@@ -76,7 +56,7 @@ std::optional<char> fitting_prefix(std::string_view allowed, int exponent) {
 }
 
 std::string decimal_text(double base, std::string_view unit) {
-    const Digits digits = shortest_digits(base);
+    const RealDigits digits = shortest_digits(base);
     if (base != 0.0) {
         const auto prefix = fitting_prefix(leading_atom(unit).prefixes, digits.exponent);
         if (prefix) {
@@ -91,7 +71,7 @@ std::string binary_text(double base) {
     int exponent = 0;
     std::frexp(base, &exponent);
     const int power = base == 0.0 ? 0 : std::clamp((exponent - 1) / 10, 0, 5);
-    const Digits digits = shortest_digits(std::ldexp(base, -10 * power));
+    const RealDigits digits = shortest_digits(std::ldexp(base, -10 * power));
     std::string unit = "B";
     if (power > 0)
         unit = std::string{binary_letters.at(static_cast<std::size_t>(power - 1)), 'i', 'B'};
@@ -124,7 +104,7 @@ std::string format_exact(double base, const Dimension& dimension) {
     RIDGE_CONTRACT(std::isfinite(base));
     const QuantityKind& kind = quantity_kind(dimension);
     if (dimension == dimensionless) {
-        const Digits digits = shortest_digits(base);
+        const RealDigits digits = shortest_digits(base);
         return plain(digits, digits.exponent);
     }
     std::string decimal = decimal_text(base, kind.unit);
@@ -138,13 +118,9 @@ std::string format_number(double value, int digits) {
     if (!std::isfinite(value)) return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
     if (value == 0.0) return "0";
     const double magnitude = std::floor(std::log10(std::fabs(value)));
-    std::array<char, 400> buffer{};
     const bool wide = magnitude >= 15 || magnitude < -5;
     const int decimals = wide ? digits - 1 : std::max(0, digits - 1 - static_cast<int>(magnitude));
-    const auto written =
-        std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
-                      wide ? std::chars_format::scientific : std::chars_format::fixed, decimals);
-    std::string text(buffer.data(), written.ptr);
+    std::string text = wide ? scientific_text(value, decimals) : fixed_text(value, decimals);
     const std::size_t e = text.find('e');
     const std::string exponent = e == std::string::npos ? "" : text.substr(e);
     text = text.substr(0, e);

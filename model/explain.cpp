@@ -108,7 +108,8 @@ std::string chain_sentence(const Operation& operation) {
 
 /// Why the L2 term has fewer bytes than the L2 traffic. (R8)
 std::string multicast_sentence(const Prediction& p) {
-    const auto l2 = std::ranges::find(p.terms, Resource::l2, &Term::resource);
+    const auto l2 = std::find_if(p.terms.begin(), p.terms.end(),
+                                 [](const Term& term) { return term.resource == Resource::l2; });
     if (l2 == p.terms.end() || l2->amount >= 0.99 * p.work.l2.base()) return {};
     return fmt::format(
         "Of the {} that pass between L2 and multiprocessors, the l2 term counts {}: it counts a "

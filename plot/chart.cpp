@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "hardware/algorithms.h"
 #include "plot/ticks.h"
 
 namespace ridge::plot {
@@ -28,7 +29,7 @@ bool has_place(const Mark& mark, const Chart& chart) {
 }
 
 std::string value_of(const Mark& mark, const std::string& term) {
-    const auto found = std::ranges::find(mark.terms, term, &Term::name);
+    const auto found = algorithms::find(mark.terms, term, &Term::name);
     return found == mark.terms.end() ? std::string() : found->value;
 }
 
@@ -64,13 +65,13 @@ void number_all(Chart& chart) {
         entry.marks.push_back(i);
     }
     std::erase_if(by_name, [&chart](const auto& entry) {
-        return std::ranges::none_of(entry.second.marks,
-                                    [&](std::size_t i) { return chart.marks[i].labelled; });
+        return algorithms::none_of(entry.second.marks,
+                                   [&](std::size_t i) { return chart.marks[i].labelled; });
     });
     std::vector<const Entry*> sorted;
     sorted.reserve(by_name.size());
     for (const auto& [name, entry] : by_name) sorted.push_back(&entry);
-    std::ranges::stable_sort(sorted, {}, &Entry::order);
+    algorithms::stable_sort(sorted, std::less<>(), &Entry::order);
     if (chart.key.columns.empty()) chart.key.columns = {"name"};
     for (const Entry* const entry : sorted) {
         const int number = static_cast<int>(chart.key.rows.size()) + 1;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "hardware/algorithms.h"
 #include "plot/chart_json.h"
 #include "plot/html_frame.h"
 #include "plot/page.h"
@@ -52,7 +53,7 @@ Tables rows_of(std::span<const Chart> charts, std::size_t first = 0) {
         }
         first += items.size();
     }
-    std::ranges::stable_sort(out.points, [](const Row& a, const Row& b) {
+    algorithms::stable_sort(out.points, [](const Row& a, const Row& b) {
         if (a.number != b.number) return a.number < b.number;
         return NaturalOrder{}(a.content.series, b.content.series);
     });
@@ -80,7 +81,7 @@ struct Cells {
 Cells cells_of(const Row& row, const std::vector<std::string>& columns) {
     Cells out{.terms = std::vector<const Term*>(columns.size(), nullptr)};
     for (const Term& term : row.content.terms) {
-        const auto column = std::ranges::find(columns, term.name);
+        const auto column = algorithms::find(columns, term.name);
         const auto index = static_cast<std::size_t>(column - columns.begin());
         if (column == columns.end() || out.terms[index] != nullptr) {
             out.rest +=
@@ -102,7 +103,7 @@ struct Columns {
 };
 
 Columns columns_of(const std::vector<Row>& rows) {
-    const auto any = [&rows](const auto& has) { return std::ranges::any_of(rows, has); };
+    const auto any = [&rows](const auto& has) { return algorithms::any_of(rows, has); };
     Columns out{.number = any([](const Row& row) { return row.number != 0; }),
                 .series = any([](const Row& row) { return !row.content.series.empty(); }),
                 .level = any([](const Row& row) { return !row.content.level.empty(); }),
@@ -234,7 +235,7 @@ std::string render_html(std::span<const Chart> charts) {
     std::string out = page_start(charts.empty() ? "" : charts.front().title);
     std::size_t first = 0;
     for (std::span<const Chart> rest = charts; !rest.empty();) {
-        const auto other = std::ranges::find_if_not(
+        const auto other = algorithms::find_if_not(
             rest, [&rest](const Chart& chart) { return same_axes(chart, rest.front()); });
         const auto alike = rest.first(static_cast<std::size_t>(other - rest.begin()));
         const Tables tables = rows_of(alike, first);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "hardware/algorithms.h"
 #include "plot/svg.h"
 #include "plot/text.h"
 #include "plot/ticks.h"
@@ -16,7 +17,7 @@ Term coordinate_term(const Axis& axis, double value) {
 /// Equal except for the case of ASCII letters.
 bool same_words(std::string_view a, std::string_view b) {
     const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-    return std::ranges::equal(a, b, {}, lower, lower);
+    return algorithms::equal(a, b, lower);
 }
 
 std::string kind_of(const Mark& mark) {

@@ -9,6 +9,8 @@
 #include <random>
 #include <utility>
 
+#include "hardware/algorithms.h"
+
 namespace ridge::plot {
 
 namespace {
@@ -289,7 +291,7 @@ class Placement {
         double total = 0.0;
         for (std::size_t a = 0; a < chosen_.size(); ++a) {
             if (!chosen_[a]) continue;
-            const auto choice = std::ranges::find(choices_[a], *chosen_[a], &Choice::index);
+            const auto choice = algorithms::find(choices_[a], *chosen_[a], &Choice::index);
             total += choice->cost;
             for (const std::size_t b : neighbours_[a]) {
                 if (b < a || !chosen_[b]) continue;
@@ -325,7 +327,7 @@ class Placement {
             const std::size_t label = movable[below(movable.size())];
             const std::vector<Choice>& choices = choices_[label];
             const Choice& next = choices[below(choices.size())];
-            const auto standing = std::ranges::find(choices, *chosen_[label], &Choice::index);
+            const auto standing = algorithms::find(choices, *chosen_[label], &Choice::index);
             const double now = cost_among(label, *standing, HUGE_VAL);
             const double chance = static_cast<double>(random()) / std::minstd_rand::max();
             const double accepted = now - temperature * std::log(std::max(chance, 1e-12));

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "hardware/algorithms.h"
 #include "hardware/error.h"
 #include "plot/font.h"
 #include "plot/key.h"
@@ -87,7 +88,9 @@ class PageLayout {
         const double usable = out_.page.width - 2 * edge;
         std::vector<std::string> lines;
         for (const std::string& note : chart_.notes) {
-            std::ranges::move(wrapped(note, usable, FontRole::detail), std::back_inserter(lines));
+            for (std::string& line : wrapped(note, usable, FontRole::detail)) {
+                lines.push_back(std::move(line));
+            };
         }
         const double notes_height = static_cast<double>(lines.size()) * line_height;
         // More than four lines of notes make the page longer instead of the chart smaller.
@@ -215,8 +218,8 @@ class PageLayout {
                 (width_of(a.text, FontRole::tick) + width_of(b.text, FontRole::tick)) / 2 + 7.0;
             return !a.text.empty() && !b.text.empty() && std::abs(a.at - b.at) < room;
         };
-        const bool crowded = !out_.x_turned && std::ranges::adjacent_find(out_.x_ticks, clashes) !=
-                                                   out_.x_ticks.end();
+        const bool crowded = !out_.x_turned &&
+                             algorithms::adjacent_find(out_.x_ticks, clashes) != out_.x_ticks.end();
         if (!crowded) return;
         const bool log = chart_.x.scale == Scale::log;
         for (std::size_t i = 0; i < out_.x_ticks.size(); ++i) {
@@ -369,8 +372,10 @@ class PageLayout {
             const double height = label_height(label.role);
             LabelRequest wanted = {.candidates = {}, .weight = 3.0};
             for (const std::vector<Vec2>& part : placed.parts) {
-                std::ranges::move(candidates_along(part, curve.prefer, 4.5, width, height),
-                                  std::back_inserter(wanted.candidates));
+                for (LabelCandidate& along :
+                     candidates_along(part, curve.prefer, 4.5, width, height)) {
+                    wanted.candidates.push_back(std::move(along));
+                }
                 const Vec2 middle = 0.5 * (part.front() + part.back());
                 for (LabelCandidate& free : candidates_beside(middle, 1.0, width, height)) {
                     free.cost += 8.0;

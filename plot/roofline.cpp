@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "hardware/algorithms.h"
 #include "hardware/error.h"
 #include "plot/text.h"
 #include "plot/ticks.h"
@@ -111,7 +112,7 @@ double extreme_value(const std::vector<Roof>& roofs, Evidence evidence) {
 std::vector<ComputeRoof> merged(const std::vector<ComputeRoof>& roofs) {
     std::vector<ComputeRoof> out;
     for (const ComputeRoof& roof : roofs) {
-        const auto same = std::ranges::find_if(out, [&roof](const ComputeRoof& other) {
+        const auto same = algorithms::find_if(out, [&roof](const ComputeRoof& other) {
             return other.resource == roof.resource && other.evidence == roof.evidence &&
                    other.name == roof.name && other.value == roof.value;
         });
@@ -292,15 +293,15 @@ void add_points(Chart& chart, const Roofline& roofline) {
             mark.labelled = mark.labelled && names.erase(mark.name) > 0;
         }
     }
-    std::ranges::sort(chart.links, {}, &Link::from);
+    algorithms::stable_sort(chart.links, std::less<>(), &Link::from);
 }
 
 /// Explains hollow and filled marks, shapes and colours of the points; the roofs follow.
 void add_samples(Chart& chart) {
     std::vector<LegendEntry> entries;
     const auto has = [&chart](Origin origin) {
-        return std::ranges::any_of(chart.marks,
-                                   [origin](const Mark& mark) { return mark.origin == origin; });
+        return algorithms::any_of(chart.marks,
+                                  [origin](const Mark& mark) { return mark.origin == origin; });
     };
     if (has(Origin::measured)) entries.push_back({.name = "measured", .marker = Origin::measured});
     if (has(Origin::predicted)) {
@@ -309,7 +310,7 @@ void add_samples(Chart& chart) {
     const auto add_classes = [&](std::string Mark::*member, auto style_of) {
         std::vector<const Mark*> firsts;
         for (const Mark& mark : chart.marks) {
-            const bool known = std::ranges::any_of(
+            const bool known = algorithms::any_of(
                 firsts, [&](const Mark* first) { return first->*member == mark.*member; });
             if (!known && !(mark.*member).empty()) firsts.push_back(&mark);
         }

@@ -9,6 +9,7 @@
 #include <functional>
 #include <utility>
 
+#include "hardware/algorithms.h"
 #include "hardware/error.h"
 #include "plot/text.h"
 #include "plot/ticks.h"
@@ -113,7 +114,7 @@ std::vector<Place> interleaved(const std::vector<Series>& groups) {
                 {.share = (static_cast<double>(i) + 0.5) / count, .group = g, .point = i});
         }
     }
-    std::ranges::stable_sort(out, {}, &Place::share);
+    algorithms::stable_sort(out, std::less<>(), &Place::share);
     return out;
 }
 
@@ -160,7 +161,7 @@ Chart scatter_chart(const Scatter& scatter) {
     add_tolerances(chart, scatter.tolerances);
     add_points(chart, scatter.groups);
     const bool bars =
-        std::ranges::any_of(chart.marks, [](const Mark& mark) { return mark.low.has_value(); });
+        algorithms::any_of(chart.marks, [](const Mark& mark) { return mark.low.has_value(); });
     if (bars) {
         chart.samples.push_back({.name = "bar: the prediction's band over the measured time"});
     }

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "hardware/algorithms.h"
 #include "plot/text.h"
 #include "plot/ticks.h"
 
@@ -94,14 +95,14 @@ void add_marks(Chart& chart, const Series& series, const Style& style) {
 
 /// The legend entry with this name; created if there is none.
 LegendEntry& legend_entry(Chart& chart, const Series& series, const Style& style) {
-    const auto known = std::ranges::find(chart.legend, series.name, &LegendEntry::name);
+    const auto known = algorithms::find(chart.legend, series.name, &LegendEntry::name);
     if (known != chart.legend.end()) return *known;
     chart.legend.push_back({.name = series.name, .detail = series.detail, .style = style});
     return chart.legend.back();
 }
 
 Style style_of(const Series& series, const Chart& chart) {
-    const auto known = std::ranges::find(chart.legend, series.name, &LegendEntry::name);
+    const auto known = algorithms::find(chart.legend, series.name, &LegendEntry::name);
     if (series.style) return *series.style;
     return known != chart.legend.end() ? known->style : class_style(chart.legend.size());
 }
@@ -131,17 +132,17 @@ void add_series(Chart& chart, const Series& series) {
 /// Explains lines, hollow and filled marks if a chart contains predictions and measurements.
 void add_samples(Chart& chart, const Sweep& sweep) {
     const auto has = [&sweep](Origin origin) {
-        return std::ranges::any_of(
+        return algorithms::any_of(
             sweep.series, [origin](const Series& series) { return series.origin == origin; });
     };
     if (has(Origin::measured) && has(Origin::predicted)) {
-        const auto hollow = std::ranges::any_of(
+        const auto hollow = algorithms::any_of(
             chart.marks, [](const Mark& mark) { return mark.origin == Origin::predicted; });
         chart.samples.push_back({.name = "measured", .marker = Origin::measured});
         chart.samples.push_back(
             {.name = "predicted",
-             .line = std::ranges::any_of(
-                 chart.curves, [](const Curve& c) { return c.role == CurveRole::series; }),
+             .line = algorithms::any_of(chart.curves,
+                                        [](const Curve& c) { return c.role == CurveRole::series; }),
              .marker = hollow ? std::optional(Origin::predicted) : std::nullopt});
     }
     chart.samples.insert(chart.samples.end(), sweep.samples.begin(), sweep.samples.end());

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "hardware/algorithms.h"
 #include "plot/geometry.h"
 #include "plot/text.h"
 #include "plot/ticks.h"
@@ -129,7 +130,7 @@ class TerminalWriter {
         if (curve.role != CurveRole::roof) {
             return curve.role == CurveRole::reference ? curve.style.dash : Dash::solid;
         }
-        const bool any_solid = std::ranges::any_of(chart_.curves, [](const Curve& other) {
+        const bool any_solid = algorithms::any_of(chart_.curves, [](const Curve& other) {
             return other.role == CurveRole::roof && other.style.dash == Dash::solid;
         });
         return any_solid ? curve.style.dash : Dash::solid;
@@ -154,7 +155,7 @@ class TerminalWriter {
         for (const LegendEntry& entry : chart_.legend) {
             const std::size_t series = index++;
             if (!entry.line) continue;
-            const auto curve = std::ranges::find_if(chart_.curves, [&entry](const Curve& each) {
+            const auto curve = algorithms::find_if(chart_.curves, [&entry](const Curve& each) {
                 return each.role == CurveRole::series && each.name == entry.name;
             });
             if (curve == chart_.curves.end()) continue;
@@ -171,7 +172,7 @@ class TerminalWriter {
     }
 
     [[nodiscard]] std::optional<std::size_t> legend_index(const Mark& mark) const {
-        const auto entry = std::ranges::find(chart_.legend, mark.series, &LegendEntry::name);
+        const auto entry = algorithms::find(chart_.legend, mark.series, &LegendEntry::name);
         if (entry == chart_.legend.end()) return std::nullopt;
         return static_cast<std::size_t>(entry - chart_.legend.begin());
     }
@@ -199,8 +200,8 @@ class TerminalWriter {
         // Numbered marks in the order of the key, which is the order of the time.
         std::vector<std::size_t> order(chart_.marks.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
-        std::ranges::stable_sort(order, {},
-                                 [this](std::size_t i) { return chart_.marks[i].number; });
+        algorithms::stable_sort(order, std::less<>(),
+                                [this](std::size_t i) { return chart_.marks[i].number; });
         for (const std::size_t i : order) {
             if (is_second[i]) continue;
             ListRow row = {.keys = {}, .name = chart_.marks[i].name, .x = chart_.marks[i].x};
@@ -250,7 +251,7 @@ class TerminalWriter {
                  {.column = at.column + 2, .row = at.row + 1},
                  {.column = at.column - size / 2, .row = at.row - 2},
                  {.column = at.column + 3, .row = at.row + 2}}};
-            const bool placed = std::ranges::any_of(places, [&](const CellAt& place) {
+            const bool placed = algorithms::any_of(places, [&](const CellAt& place) {
                 return canvas_.write(place.column, place.row, text, annotation.style.color);
             });
             if (!placed && annotation.drop_line)
@@ -370,11 +371,11 @@ class TerminalWriter {
 
     void list_samples() {
         const auto any_mark = [this](Origin origin) {
-            return std::ranges::any_of(
-                chart_.marks, [origin](const Mark& mark) { return mark.origin == origin; });
+            return algorithms::any_of(chart_.marks,
+                                      [origin](const Mark& mark) { return mark.origin == origin; });
         };
         const auto any_roof = [this](bool solid) {
-            return std::ranges::any_of(chart_.curves, [solid](const Curve& curve) {
+            return algorithms::any_of(chart_.curves, [solid](const Curve& curve) {
                 return curve.role == CurveRole::roof && (curve.style.dash == Dash::solid) == solid;
             });
         };
@@ -389,7 +390,7 @@ class TerminalWriter {
     }
 
     [[nodiscard]] bool draws_series() const {
-        return std::ranges::any_of(
+        return algorithms::any_of(
             chart_.curves, [](const Curve& curve) { return curve.role == CurveRole::series; });
     }
 
@@ -405,10 +406,10 @@ class TerminalWriter {
 
     void list_marks() {
         if (list_.empty()) return;
-        const bool predicted = std::ranges::any_of(
-            list_, [](const ListRow& row) { return row.predicted.has_value(); });
+        const bool predicted =
+            algorithms::any_of(list_, [](const ListRow& row) { return row.predicted.has_value(); });
         const bool measured =
-            std::ranges::any_of(list_, [](const ListRow& row) { return row.measured.has_value(); });
+            algorithms::any_of(list_, [](const ListRow& row) { return row.measured.has_value(); });
         const int numbers = 1 + (predicted ? 1 : 0) + (measured ? 1 : 0);
         const int name_width = width() - 5 - numbers * number_width;
         const auto right = [](std::string_view text) {

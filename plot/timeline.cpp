@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hardware/algorithms.h"
 #include "hardware/error.h"
 
 namespace ridge::plot {
@@ -46,10 +47,10 @@ Chart timeline_chart(const Timeline& timeline) {
                                .lane = static_cast<double>(lanes - bar.lane),
                                .sort = bar.sort});
     }
-    std::ranges::stable_sort(chart.spans, {}, &Span::from);
+    algorithms::stable_sort(chart.spans, std::less<>(), &Span::from);
     chart.x_range = {.low = first, .high = last > first ? last : first + 1.0};
     for (const SpanSort& sort : timeline.sorts) {
-        const bool known = std::ranges::any_of(
+        const bool known = algorithms::any_of(
             chart.samples, [&sort](const LegendEntry& entry) { return entry.name == sort.series; });
         if (known || sort.series.empty()) continue;
         chart.samples.push_back({.name = sort.series,

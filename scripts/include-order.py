@@ -90,7 +90,7 @@ TABLES = {"hardware/schema.cpp"}  # one row per field
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 CUDA_HEADER = re.compile(r"^(cuda|cupti|cublas|nvrtc|nvml|nvperf|mma\.h|cooperative_groups)")
 # Libraries whose headers take seconds to compile, and the one file that includes each.
-HEAVY = {"CLI": "cli/options/command_line.cpp", "nlohmann": "hardware/json.cpp",
+HEAVY = {"CLI": "cli/options/command_line.cpp", "fast_float": "hardware/number_text.cpp", "nlohmann": "hardware/json.cpp",
          "toml++": "hardware/document.cpp"}
 SOURCES = {".h", ".cpp", ".cu", ".cuh"}
 OTHER_CODE = {".py", ".js", ".css", ".cmake"}  # not subject to the rules of inclusion

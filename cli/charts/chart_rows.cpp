@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "hardware/algorithms.h"
 #include "hardware/si.h"
 #include "hardware/units.h"
 
@@ -38,7 +39,7 @@ Cell performance(const std::optional<double>& teraflops) {
 /// The text of the tooltip's term of this name.
 std::string term_of(const std::vector<plot::Term>& terms, std::string_view name) {
     const auto found =
-        std::ranges::find_if(terms, [name](const plot::Term& term) { return term.name == name; });
+        algorithms::find_if(terms, [name](const plot::Term& term) { return term.name == name; });
     return found == terms.end() ? std::string() : found->value;
 }
 

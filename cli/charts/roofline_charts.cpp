@@ -6,6 +6,7 @@
 #include <array>
 
 #include "cli/charts/record_labels.h"
+#include "hardware/algorithms.h"
 #include "hardware/schema.h"
 #include "hardware/si.h"
 #include "hardware/units.h"
@@ -99,7 +100,7 @@ void add_compute_roofs(plot::Roofline& chart, const model::Machine& machine,
 }
 
 void emphasise(plot::Roofline& chart, DataType type, bool tensor) {
-    const auto roof = std::ranges::find_if(chart.compute, [&](const plot::ComputeRoof& each) {
+    const auto roof = algorithms::find_if(chart.compute, [&](const plot::ComputeRoof& each) {
         return each.evidence == plot::Evidence::datasheet &&
                (each.resource == plot::Resource::tensor) == tensor &&
                (!tensor || each.type == name_of(type));
@@ -304,7 +305,7 @@ std::vector<RooflineCharts::Group> RooflineCharts::groups() const {
         std::map<DataType, std::size_t> counts;
         for (const Standing* const standing : group) ++counts[standing->type];
         const auto main =
-            std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; });
+            algorithms::max_element(counts, [](const auto& count) { return count.second; });
         if (group.size() <= most_of_operation || counts.size() < 2) {
             out.push_back(std::move(group));
             continue;
@@ -325,7 +326,7 @@ plot::Roofline RooflineCharts::chart_of(const Group& group, DataType otherwise) 
     for (const Standing* const standing : group) ++counts[standing->type];
     if (counts.empty()) counts[otherwise] = 1;
     const DataType main =
-        std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; })->first;
+        algorithms::max_element(counts, [](const auto& count) { return count.second; })->first;
     plot::Roofline chart;
     std::set<std::string> operations;
     std::string type_names;
@@ -383,7 +384,7 @@ std::vector<plot::Chart> RooflineCharts::finish(DataType type) const {
     std::vector<plot::Chart> out;
     for (const Group& group : groups()) {
         plot::Roofline chart = chart_of(group, type);
-        const auto uncounted = std::ranges::count_if(group, [](const Standing* each) {
+        const auto uncounted = algorithms::count_if(group, [](const Standing* each) {
             return each->measured && !each->recorded && !each->counted && !each->from_l2;
         });
         if (uncounted > 0) {

@@ -15,6 +15,7 @@
 #include "cli/options/operation_command.h"
 #include "cli/views/left_out.h"
 #include "cli/views/record.h"
+#include "hardware/algorithms.h"
 #include "hardware/error.h"
 #include "hardware/nearest.h"
 #include "measure/judge/validate.h"
@@ -139,7 +140,7 @@ model::Field field_of(const std::string& name) {
 int draw_sweep(const Context& context, const PlotOptions& options) {
     const model::Field x = field_of(options.x);
     ComparedRecords compared = compare(context, options.sweep_records);
-    const auto first = std::ranges::find_if(compared.records, [x](const measure::Record& record) {
+    const auto first = algorithms::find_if(compared.records, [x](const measure::Record& record) {
         return parameters_of(record.question).has(x);
     });
     const measure::Record& shown =

@@ -19,6 +19,7 @@
 #include "cli/views/left_out.h"
 #include "cli/views/prediction.h"
 #include "cli/views/record.h"
+#include "hardware/algorithms.h"
 #include "hardware/error.h"
 #include "hardware/json.h"
 #include "hardware/units.h"
@@ -192,7 +193,7 @@ void overlay_records(const Context& context, const SweepOptions& options, SweepC
     LeftOut left_out;
     for (const measure::Record& record : records) {
         const std::string name = machines.catalogue().canonical_name(record.device.name);
-        const bool drawn = std::ranges::any_of(gpus, [&](const model::Machine* machine) {
+        const bool drawn = algorithms::any_of(gpus, [&](const model::Machine* machine) {
             return machine->name == name && chart.add_measured(record, *machine);
         });
         if (!drawn) left_out.add(record, "not on the sweep");

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <ostream>
 
 #include "cli/console/table.h"
 #include "hardware/json.h"
+#include "hardware/number_text.h"
 #include "hardware/units.h"
 #include "model/advice.h"
 #include "model/explain.h"
@@ -62,7 +62,7 @@ std::string rate_text(const Prediction& p, const model::Machine& machine) {
 /// Appends the DRAM intensity, or an empty cell if L2 serves the data.
 void append_dram_intensity(std::string& line, const Prediction& p) {
     line += ',';
-    if (const auto intensity = dram_intensity(p)) append_number(line, intensity->base());
+    if (const auto intensity = dram_intensity(p)) append_shortest(line, intensity->base());
 }
 
 std::string tiling_text(const model::Tiling& tiling) {
@@ -289,12 +289,6 @@ Json to_json(const Answer& answer) {
     return json;
 }
 
-void append_number(std::string& line, double value) {
-    std::array<char, 32> text{};
-    const auto result = std::to_chars(text.data(), text.data() + text.size(), value);
-    line.append(text.data(), result.ptr);
-}
-
 void append_result_cells(std::string& line, const Outcome& outcome) {
     if (const auto* unmodelled = std::get_if<NotModelled>(&outcome)) {
         line.append(result_columns().size() - 1, ',');
@@ -303,7 +297,7 @@ void append_result_cells(std::string& line, const Outcome& outcome) {
     }
     const auto& p = std::get<Prediction>(outcome);
     for (const Time time : {p.time, p.low, p.high, p.lower_bound}) {
-        append_number(line, time.in(units::us));
+        append_shortest(line, time.in(units::us));
         line += ',';
     }
     line += name_of(p.bound);
@@ -312,7 +306,7 @@ void append_result_cells(std::string& line, const Outcome& outcome) {
     for (const double value : {p.work.flop().base(), p.work.compulsory().base(),
                                p.work.dram().base(), p.work.l2.base(), p.algorithmic.base()}) {
         line += ',';
-        append_number(line, value);
+        append_shortest(line, value);
     }
     append_dram_intensity(line, p);
     line += ',';

@@ -49,7 +49,4 @@ void write_summary(const Context& context, const Answer& answer, Detail detail);
 /// Appends the cells above, separated by commas, without allocating per cell.
 void append_result_cells(std::string& line, const model::Outcome& outcome);
 
-/// Appends a number in the shortest form that reads back exactly.
-void append_number(std::string& line, double value);
-
 }  // namespace ridge::cli

@@ -11,6 +11,7 @@
 #include "cli/views/counted.h"
 #include "cli/views/memory.h"
 #include "cli/views/prediction.h"
+#include "hardware/number_text.h"
 #include "hardware/units.h"
 
 namespace ridge::cli {
@@ -370,7 +371,7 @@ Table operator_table(const TraceReport& report, bool exact) {
     const auto number = [exact](Time time) {
         std::string text;
         if (!exact) return format_number(microseconds(time), 4);
-        append_number(text, microseconds(time));
+        append_shortest(text, microseconds(time));
         return text;
     };
     for (const OperatorRow& row : report.operators) {

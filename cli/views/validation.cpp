@@ -10,6 +10,7 @@
 #include "cli/console/table.h"
 #include "cli/views/prediction.h"
 #include "hardware/json.h"
+#include "hardware/number_text.h"
 #include "hardware/units.h"
 
 namespace ridge::cli {
@@ -223,7 +224,7 @@ void write_rows(const Context& context, const Validation& validation,
                 std::span<const Record> records) {
     const auto exact = [](double value) {
         std::string text;
-        append_number(text, value);
+        append_shortest(text, value);
         return text;
     };
     const auto exact_if = [&exact](const std::optional<double>& value) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "effects/lessons/lessons.h"
+#include "hardware/algorithms.h"
 #include "hardware/si.h"
 #include "hardware/units.h"
 #include "model/bundled/access.h"
@@ -82,7 +83,7 @@ Series chase_of(const model::Machine& machine) {
         [](std::int64_t bytes) { return static_cast<double>(model::bundled::chase_loads(bytes)); });
     const double l2 = machine.l2.size.base();
     const auto name = [&series](double bytes, const char* level) {
-        const auto at = std::ranges::find_if(
+        const auto at = algorithms::find_if(
             series.points, [bytes](const Point& point) { return point.x >= bytes; });
         if (at == series.points.end()) return;
         at->name = level;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "effects/lessons/lessons.h"
+#include "hardware/algorithms.h"
 #include "hardware/count.h"
 #include "hardware/si.h"
 #include "hardware/units.h"
@@ -359,7 +360,7 @@ Plan scaling_plan(const Subject& subject) {
     Series link{.id = "link", .name = "link, one way", .joined = false};
     Series ridge{.id = "ridge", .name = "ridge point", .joined = false};
     const auto at = [&chips](std::string_view name) -> const Chip* {
-        const auto found = std::ranges::find(chips, name, &Chip::name);
+        const auto found = algorithms::find(chips, name, &Chip::name);
         return found == chips.end() ? nullptr : &*found;
     };
     const Chip* first = at("p100-sxm");
@@ -369,7 +370,7 @@ Plan scaling_plan(const Subject& subject) {
     }
     for (const Chip& chip : chips) {
         const bool known =
-            std::ranges::find(landmarks, std::string_view(chip.name)) != landmarks.end();
+            algorithms::find(landmarks, std::string_view(chip.name)) != landmarks.end();
         const auto add = [&](Series& series, double value) {
             const bool labelled = known && (&series == &compute || &series == &ridge);
             series.points.push_back(

@@ -1,24 +1,22 @@
 #include "measure/fit/rows.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 #include "hardware/error.h"
 #include "hardware/input_file.h"
+#include "hardware/number_text.h"
 #include "measure/record/record.h"
 
 namespace ridge::measure {
 namespace {
 
 Time parse_time(std::string_view text, Time unit) {
-    double value = 0.0;
-    const char* const end = text.data() + text.size();
-    const auto [last, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc{} || last != end || !(value > 0.0)) {
+    const auto value = whole_real(text);
+    if (!value || !(*value > 0.0)) {
         throw InputError("measured: '" + std::string(text) + "' is not a positive number");
     }
-    return value * unit;
+    return *value * unit;
 }
 
 /// Converts the message size of a table that counts elements to bytes.

@@ -1,11 +1,11 @@
 #include "model/core/operation.h"
 
 #include <array>
-#include <charconv>
 #include <cmath>
 
 #include "hardware/checked.h"
 #include "hardware/error.h"
+#include "hardware/number_text.h"
 
 namespace ridge::model {
 namespace {
@@ -343,17 +343,14 @@ std::string to_string(const ExpertLoad& load) {
 ExpertLoad parse_expert_load(std::string_view text, std::string_view field) {
     constexpr std::string_view law = "power_law_";
     if (text == "balanced") return {};
-    double exponent = 0.0;
-    const char* const end = text.data() + text.size();
-    const bool named = text.starts_with(law);
-    const auto [last, error] =
-        std::from_chars(named ? text.data() + law.size() : end, end, exponent);
-    if (!named || error != std::errc{} || last != end || !(exponent >= 0.1) || exponent > 10.0) {
+    const auto exponent =
+        text.starts_with(law) ? whole_real(text.substr(law.size())) : std::nullopt;
+    if (!exponent || !(*exponent >= 0.1) || *exponent > 10.0) {
         throw InputError(std::string(field) + ": unknown word '" + std::string(text) + "'", {},
                          "balanced, or power_law_E with an exponent E from 0.1 to 10, for example "
                          "power_law_1.2");
     }
-    return {.exponent_thousandths = std::lround(1000.0 * exponent)};
+    return {.exponent_thousandths = std::lround(1000.0 * *exponent)};
 }
 
 Attention without_idle_masks(Attention attention) {

@@ -5,7 +5,6 @@
 // subexpressions count once. Nesting is limited, so hostile input cannot exhaust the stack.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <numbers>
@@ -16,6 +15,7 @@
 
 #include "hardware/error.h"
 #include "hardware/nearest.h"
+#include "hardware/number_text.h"
 #include "model/expression/expression.h"
 #include "model/expression/functions.h"
 
@@ -295,13 +295,11 @@ class Parser {
 
     std::int32_t number() {
         const std::size_t at = position_;
-        double value = 0.0;
-        const char* const begin = text_.data() + position_;
-        const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
-        if (error == std::errc::result_out_of_range) fail(at, "the number is out of range");
-        if (error != std::errc()) fail(at, "expected a number");
-        position_ += static_cast<std::size_t>(end - begin);
-        return builder_.constant(value, at);
+        const RealText read = read_real(std::string_view(text_).substr(position_));
+        if (read.error == std::errc::result_out_of_range) fail(at, "the number is out of range");
+        if (read.error != std::errc()) fail(at, "expected a number");
+        position_ += read.length;
+        return builder_.constant(read.value, at);
     }
 
     std::int32_t name() {

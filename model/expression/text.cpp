@@ -1,8 +1,8 @@
 // The canonical text of an expression, with as few parentheses as its operators need.
 #include <array>
-#include <charconv>
 #include <cmath>
 
+#include "hardware/number_text.h"
 #include "model/expression/expression.h"
 #include "model/expression/functions.h"
 
@@ -58,7 +58,7 @@ class Writer {
                 text_ += node.name;
                 break;
             case Function::constant:
-                append_number(node.constant);
+                append_shortest(text_, node.constant);
                 break;
             case Function::less:
             case Function::less_equal:
@@ -110,12 +110,6 @@ class Writer {
             before = ", ";
         }
         text_ += ')';
-    }
-
-    void append_number(double value) {
-        std::array<char, 32> digits{};
-        const auto result = std::to_chars(digits.data(), digits.data() + digits.size(), value);
-        text_.append(digits.data(), result.ptr);
     }
 
     const std::vector<Node>& nodes_;

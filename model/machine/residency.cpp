@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdint>
+#include <cstring>
 
 #include "model/core/power.h"
 #include "model/machine/machine.h"
@@ -66,8 +66,9 @@ double retained(Bytes footprint, Bytes capacity, double steepness) {
     constexpr double rounding = -53.0;
     constexpr int fraction_bits = 52;
     constexpr int bias = 1023;
-    const int exponent =
-        static_cast<int>(std::bit_cast<std::uint64_t>(share) >> fraction_bits) - bias;
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &share, sizeof bits);
+    const int exponent = static_cast<int>(bits >> fraction_bits) - bias;
     if (share > 0.0 && steepness * (exponent + 1) < rounding) return 1.0;
     return 1.0 / (1.0 + power(share, steepness));
 }

@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <tuple>
 
 #include "hardware/error.h"
+#include "hardware/number_text.h"
 
 namespace ridge::model {
 namespace {
@@ -219,12 +219,9 @@ class Text {
     }
 
     [[nodiscard]] double number(std::string_view word) const {
-        double value = 0.0;
-        const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-        if (error != std::errc{} || end != word.data() + word.size() || !std::isfinite(value)) {
-            refuse(word, "is not a number");
-        }
-        return value;
+        const auto value = whole_real(word);
+        if (!value) refuse(word, "is not a number");
+        return *value;
     }
 
     [[nodiscard]] std::uint8_t feature(ResidualClass residual_class, std::string_view word) const {

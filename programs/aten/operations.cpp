@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "hardware/algorithms.h"
 #include "hardware/error.h"
 #include "model/expression/expression.h"
 #include "programs/aten/rules.h"
@@ -122,7 +123,7 @@ bool turns_angles(const Subject& subject) {
     const bool named = name.find("_cos_") != std::string_view::npos &&
                        name.find("_sin_") != std::string_view::npos;
     const auto tensors = subject.call.tensors();
-    return named && std::ranges::any_of(tensors, [&](const Tensor* tensor) {
+    return named && algorithms::any_of(tensors, [&](const Tensor* tensor) {
                return type_of(*tensor, subject) == ElementType::fp32;
            });
 }

@@ -1,7 +1,6 @@
 #include "programs/software/recorder.h"
 
 #include <algorithm>
-#include <bit>
 #include <string_view>
 
 #include "hardware/error.h"
@@ -27,7 +26,7 @@ std::uint64_t hash_of(const StepKernel& k) {
                          word(k.in) << 24U | word(k.out) << 32U | word(k.form) << 40U |
                          word(k.module) << 48U | word(k.pass) << 56U;
     for (const std::int64_t size : {k.a, k.b, k.c, k.d}) hash = mix(hash, word(size));
-    return mix(hash, std::bit_cast<std::uintptr_t>(k.name.data()));
+    return mix(hash, reinterpret_cast<std::uintptr_t>(k.name.data()));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hardware/byte_source.h"
+#include "hardware/number_text.h"
 #include "programs/traces/trace_builder.h"
 
 namespace ridge::programs {
@@ -95,11 +96,7 @@ std::vector<std::string> fields_of(std::string_view line) {
 
 std::optional<double> number_of(std::string text) {
     std::erase(text, ',');
-    double value = 0.0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value))
-        return {};
-    return value;
+    return whole_real(text);
 }
 
 /// A unit as a multiple of the base unit (nanoseconds, bytes); empty for another unit.

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "hardware/byte_source.h"
+#include "hardware/number_text.h"
 #include "programs/traces/json_scanner.h"
 
 namespace ridge::programs {
@@ -15,8 +16,7 @@ std::int64_t whole(std::string_view text) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error == std::errc{} && end == text.data() + text.size()) return value;
-    double real = 0.0;
-    std::from_chars(text.data(), text.data() + text.size(), real);
+    const double real = read_real(text).value;
     constexpr double limit = 9e18;
     return std::abs(real) < limit ? static_cast<std::int64_t>(real) : -1;
 }
@@ -39,8 +39,7 @@ std::int64_t nanoseconds(std::string_view text) {
         for (; digits < 3; ++digits) nano *= 10;
         return micro * 1000 + (text.front() == '-' ? -nano : nano);
     }
-    double real = 0.0;
-    std::from_chars(text.data(), last, real);
+    const double real = read_real(text).value;
     return std::abs(real) < static_cast<double>(limit)
                ? static_cast<std::int64_t>(std::llround(real * 1000.0))
                : 0;

@@ -1,0 +1,25 @@
+# The libraries of a build for WebAssembly (`emcmake cmake --preset wasm`). Emscripten has none of them and must not
+# see /usr/include, which belongs to another C library, so a folder of the build links to the headers of each.
+# fmt and toml++ are compiled from their headers; zlib is absent, because a page unpacks gzip files itself.
+
+set(ridge_wasm_headers ${CMAKE_BINARY_DIR}/headers)
+set(ridge_wasm_from "/usr/include" CACHE PATH "Folder with the headers of fmt, toml++, nlohmann-json, CLI11, Eigen and fast_float")
+file(MAKE_DIRECTORY ${ridge_wasm_headers})
+foreach(folder IN ITEMS fmt toml++ nlohmann CLI eigen3 fast_float)
+  if(NOT EXISTS ${ridge_wasm_from}/${folder})
+    message(FATAL_ERROR "${ridge_wasm_from}/${folder} is missing; scripts/setup wasm installs it")
+  endif()
+  file(CREATE_LINK ${ridge_wasm_from}/${folder} ${ridge_wasm_headers}/${folder} SYMBOLIC)
+endforeach()
+
+foreach(library IN ITEMS fmt::fmt FastFloat::fast_float tomlplusplus::tomlplusplus nlohmann_json::nlohmann_json
+                         CLI11::CLI11 Eigen3::Eigen Threads::Threads ZLIB::ZLIB)
+  add_library(${library} INTERFACE IMPORTED GLOBAL)
+  target_include_directories(${library} SYSTEM INTERFACE ${ridge_wasm_headers})
+endforeach()
+target_include_directories(Eigen3::Eigen SYSTEM INTERFACE ${ridge_wasm_headers}/eigen3)
+target_compile_definitions(tomlplusplus::tomlplusplus INTERFACE TOML_HEADER_ONLY=0)
+set(RIDGE_HAVE_CUDA OFF)
+
+add_compile_options(-fwasm-exceptions)
+add_link_options(-fwasm-exceptions)
