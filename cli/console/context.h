@@ -27,6 +27,8 @@ enum ExitCode : int {
 
 using OpenDevice = std::function<measure::Maybe<std::unique_ptr<measure::Device>>(std::int32_t)>;
 
+class KeptMachines;  ///< cli/input/machines.h
+
 struct Context {
     std::istream& in;
     std::ostream& out;
@@ -36,6 +38,7 @@ struct Context {
     int width = 80;         ///< columns of the terminal
     bool utf8 = true;       ///< the terminal takes UTF-8; if not, charts use ASCII
     OpenDevice open_device = measure::open_device;
+    KeptMachines* kept_machines = nullptr;  ///< for a front end that runs many commands
 };
 
 }  // namespace ridge::cli

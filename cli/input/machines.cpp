@@ -1,26 +1,37 @@
 #include "cli/input/machines.h"
 
+#include <utility>
+
+#include "model/machine/catalogue.h"
+
 namespace ridge::cli {
 
 Machines::Machines(hardware::Catalogue catalogue, hardware::View view)
-    : catalogue_(std::move(catalogue)), view_(view) {}
+    : known_(std::make_shared<Known>(Known{.catalogue = std::move(catalogue), .view = view})) {}
 
 const model::Machine& Machines::at(std::string_view name) {
-    const auto found = resolved_.find(name);
-    if (found != resolved_.end()) return *found->second;
-    const std::string canonical = catalogue_.canonical_name(name);
-    const auto broken = broken_.find(canonical);
-    if (broken != broken_.end()) {
+    Known& known = *known_;
+    const auto found = known.resolved.find(name);
+    if (found != known.resolved.end()) return *found->second;
+    const std::string canonical = known.catalogue.canonical_name(name);
+    const auto broken = known.broken.find(canonical);
+    if (broken != known.broken.end()) {
         throw InputError(broken->second);
     }
     try {
-        auto machine =
-            std::make_unique<const model::Machine>(model::make_machine(catalogue_.at(name, view_)));
-        return *resolved_.emplace(std::string(name), std::move(machine)).first->second;
+        auto machine = std::make_unique<const model::Machine>(
+            model::make_machine(known.catalogue.at(name, known.view)));
+        return *known.resolved.emplace(std::string(name), std::move(machine)).first->second;
     } catch (const InputError& error) {
-        if (!canonical.empty()) broken_.emplace(canonical, error);
+        if (!canonical.empty()) known.broken.emplace(canonical, error);
         throw;
     }
+}
+
+Machines& KeptMachines::of(hardware::View view) {
+    const auto kept = views_.find(view);
+    if (kept != views_.end()) return kept->second;
+    return views_.emplace(view, Machines(model::catalogue(), view)).first->second;
 }
 
 }  // namespace ridge::cli

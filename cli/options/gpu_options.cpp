@@ -71,6 +71,9 @@ std::string GpuOptions::origin() const {
 }
 
 Machines GpuOptions::machines(const Context& context) const {
+    if (context.kept_machines != nullptr && files_.empty()) {
+        return context.kept_machines->of(view());
+    }
     return {catalogue(context), view()};
 }
 
