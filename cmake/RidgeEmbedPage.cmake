@@ -12,7 +12,7 @@ endfunction()
 set(body "")
 foreach(pair IN ITEMS page_style=page.css dark_style=dark.css print_style=print.css
                       axes_script=axes.js chart_script=chart.js interaction_script=interaction.js
-                      spans_script=spans.js table_script=table.js)
+                      spans_script=spans.js table_script=table.js start_script=start.js)
   string(REPLACE "=" ";" parts "${pair}")
   list(GET parts 0 symbol)
   list(GET parts 1 name)

@@ -1,6 +1,6 @@
 # The libraries of a build for WebAssembly (`emcmake cmake --preset wasm`). Emscripten has none of them and must not
 # see /usr/include, which belongs to another C library, so a folder of the build links to the headers of each.
-# fmt and toml++ are compiled from their headers; zlib is absent, because a page unpacks gzip files itself.
+# fmt and toml++ are compiled from their headers; wasm/zlib.h stands for zlib.
 
 set(ridge_wasm_headers ${CMAKE_BINARY_DIR}/headers)
 set(ridge_wasm_from "/usr/include" CACHE PATH "Folder with the headers of fmt, toml++, nlohmann-json, CLI11, Eigen and fast_float")
@@ -17,6 +17,7 @@ foreach(library IN ITEMS fmt::fmt FastFloat::fast_float tomlplusplus::tomlpluspl
   add_library(${library} INTERFACE IMPORTED GLOBAL)
   target_include_directories(${library} SYSTEM INTERFACE ${ridge_wasm_headers})
 endforeach()
+target_include_directories(ZLIB::ZLIB SYSTEM INTERFACE ${CMAKE_CURRENT_LIST_DIR}/wasm)
 target_include_directories(Eigen3::Eigen SYSTEM INTERFACE ${ridge_wasm_headers}/eigen3)
 target_compile_definitions(tomlplusplus::tomlplusplus INTERFACE TOML_HEADER_ONLY=0)
 set(RIDGE_HAVE_CUDA OFF)

@@ -198,8 +198,8 @@ bool same_axes(const Chart& a, const Chart& b) {
 
 std::string script() {
     std::string out = "(() => {\n'use strict';\n";
-    for (const std::string_view part :
-         {axes_script(), chart_script(), interaction_script(), spans_script(), table_script()}) {
+    for (const std::string_view part : {axes_script(), chart_script(), interaction_script(),
+                                        spans_script(), table_script(), start_script()}) {
         out += part;
     }
     return out + "})();\n";

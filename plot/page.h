@@ -15,5 +15,6 @@ namespace ridge::plot {
 [[nodiscard]] std::string_view interaction_script();
 [[nodiscard]] std::string_view spans_script();
 [[nodiscard]] std::string_view table_script();
+[[nodiscard]] std::string_view start_script();
 
 }  // namespace ridge::plot

@@ -83,6 +83,7 @@ for room, below in {
 }.items():
     ROOMS["cli/" + room] = LIBRARIES + ["cli/" + each for each in below]
 ROOMS["cli"] = LIBRARIES + ["cli/commands", "cli/options", "cli/console"]
+ROOMS["explorer"] = ["cli", "cli/console", "cli/input"]
 
 LONGEST = 500
 TABLES = {"hardware/schema.cpp"}  # one row per field
@@ -94,7 +95,7 @@ HEAVY = {"CLI": "cli/options/command_line.cpp", "fast_float": "hardware/number_t
          "toml++": "hardware/document.cpp"}
 SOURCES = {".h", ".cpp", ".cu", ".cuh"}
 OTHER_CODE = {".py", ".js", ".css", ".cmake"}  # not subject to the rules of inclusion
-LAYERS = ("hardware", "model", "measure", "programs", "plot", "effects", "cli")
+LAYERS = ("hardware", "model", "measure", "programs", "plot", "effects", "cli", "explorer")
 
 
 def too_long(root, path):

@@ -1,8 +1,10 @@
 // `ridge ops`: lists the operations, or shows one of them: its fields, defaults, implementations
 // and, for an expression, its functions.
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <ostream>
+#include <string_view>
 
 #include "cli/commands/commands.h"
 #include "cli/console/table.h"
@@ -39,6 +41,11 @@ std::string implementations_of(const model::OperationInfo& info) {
 
 bool is_required(const model::OperationInfo& info, model::Field field) {
     return std::find(info.required.begin(), info.required.end(), field) != info.required.end();
+}
+
+std::string_view name_of(model::FieldKind kind) {
+    constexpr std::array<std::string_view, 4> names{"count", "flag", "word", "text"};
+    return names.at(static_cast<std::size_t>(kind));
 }
 
 /// The default in words; for `impl`, the operation's usual implementation.
@@ -121,8 +128,15 @@ Json json_of(const model::OperationInfo& info) {
     Json fields = Json::array();
     for (const model::FieldInfo* field : fields_of(info)) {
         const bool required = is_required(info, field->field);
-        Json entry{{"field", field->name}, {"help", field->help}, {"required", required}};
+        Json entry{{"field", field->name},
+                   {"kind", name_of(field->kind)},
+                   {"help", field->help},
+                   {"required", required}};
         if (!required) entry["default"] = usual_of(info, *field);
+        const auto known = model::words_of(info, field->field);
+        Json words = Json::array();
+        for (const std::string_view word : known) words.push_back(word);
+        if (!known.empty()) entry["words"] = std::move(words);
         fields.push_back(std::move(entry));
     }
     json["fields"] = std::move(fields);

@@ -65,6 +65,17 @@ class ChartView {
     new ResizeObserver(() => this.resize()).observe(this.plot);
   }
 
+  // Shows other data with the same legend; a zoom and switched-off series last.
+  renew(data, items) {
+    this.data = data;
+    this.items = items;
+    this.order = data.marks.map((_, i) => i).sort((a, b) => data.marks[a].x - data.marks[b].x);
+    this.partner = new Map(data.links.flatMap(([a, b]) => [[a, b], [b, a]]));
+    this.svg.setAttribute('aria-label', data.title + '. ' + data.description);
+    if (this.zoomed) this.draw();
+    else this.reset();
+  }
+
   build() {
     const {data} = this;
     this.plot = htmlNode('div', 'plot');

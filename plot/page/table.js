@@ -90,8 +90,8 @@ const sortable = (table) => {
 };
 
 // A row highlights its mark, and a click on it scrolls the mark into view.
-const joinRows = (views) => {
-  for (const row of document.querySelectorAll('tbody tr[data-i]')) {
+const joinRows = (views, root) => {
+  for (const row of root.querySelectorAll('tbody tr[data-i]')) {
     const index = Number(row.dataset.i);
     const view = views.find((each) => each.data.marks.some((mark) => mark.item === index));
     if (!view) continue;
@@ -106,9 +106,11 @@ const joinRows = (views) => {
   }
 };
 
-const page = JSON.parse(document.getElementById('data').textContent);
-const figures = [...document.querySelectorAll('figure')];
-const views = page.charts.map((data, i) => new ChartView({...data, id: i}, page.items, figures[i]));
-document.querySelectorAll('table').forEach(sortable);
-joinRows(views);
-document.documentElement.classList.add('ready');
+// Brings the charts and tables within `root` to life; returns the views of the charts.
+const enliven = (page, root) => {
+  const figures = [...root.querySelectorAll('figure')];
+  const views = page.charts.map((data, i) => new ChartView({...data, id: i}, page.items, figures[i]));
+  root.querySelectorAll('table').forEach(sortable);
+  joinRows(views, root);
+  return views;
+};

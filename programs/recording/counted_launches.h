@@ -12,6 +12,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 namespace ridge::programs {
 
@@ -21,8 +22,10 @@ struct LaunchedKernel {
     std::array<std::uint32_t, 3> grid{};
     std::array<std::uint32_t, 3> block{};
 
-    // NOLINTNEXTLINE(modernize-use-nullptr): the 0 is of a comparison that the compiler writes
-    friend auto operator<=>(const LaunchedKernel&, const LaunchedKernel&) = default;
+    friend bool operator==(const LaunchedKernel&, const LaunchedKernel&) = default;
+    friend bool operator<(const LaunchedKernel& a, const LaunchedKernel& b) {
+        return std::tie(a.name, a.grid, a.block) < std::tie(b.name, b.grid, b.block);
+    }
 };
 
 /// The sets of counters that a launch lacks, one bit each.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "model/expression/expression.h"
 #include "model/predict.h"
@@ -136,8 +137,10 @@ class RowBuilder {
         std::int64_t bytes = -1;             ///< of a copy or fill without an operator
         std::array<std::int64_t, 3> grid{};  ///< of a kernel that is known only by its counters
 
-        // NOLINTNEXTLINE(modernize-use-nullptr): the 0 is of a comparison that the compiler writes
-        friend auto operator<=>(const Key&, const Key&) = default;
+        [[nodiscard]] auto members() const {
+            return std::tie(name, inputs, loose, kernel, collective, bytes, grid);
+        }
+        friend bool operator<(const Key& a, const Key& b) { return a.members() < b.members(); }
     };
 
     [[nodiscard]] const Kernel& kernel(std::int32_t index) const {
