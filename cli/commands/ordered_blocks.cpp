@@ -12,7 +12,12 @@ OrderedBlocks::OrderedBlocks(int jobs, std::function<Work()> make_work)
       make_work_(std::move(make_work)) {}
 
 OrderedBlocks::~OrderedBlocks() {
-    for (std::jthread& thread : threads_) thread.request_stop();
+    {
+        const std::scoped_lock lock(mutex_);
+        stopping_ = true;
+    }
+    submitted_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
 }
 
 OrderedBlocks::Block OrderedBlocks::spare() {
@@ -42,20 +47,19 @@ void OrderedBlocks::submit(Block block) {
 
 void OrderedBlocks::start_thread() {
     try {
-        threads_.emplace_back(
-            [this, work = make_work_()](const std::stop_token& stop) { run(stop, work); });
+        threads_.emplace_back([this, work = make_work_()] { run(work); });
     } catch (const std::system_error&) {
         // The system allows no more threads: the running ones, or `take` itself, do the work.
         jobs_ = threads_.size();
     }
 }
 
-void OrderedBlocks::run(const std::stop_token& stop, const Work& work) {
+void OrderedBlocks::run(const Work& work) {
     std::unique_lock lock(mutex_);
     while (true) {
         Entry* entry = nullptr;
-        submitted_.wait(lock, stop, [&] { return (entry = next_waiting()) != nullptr; });
-        if (stop.stop_requested()) return;
+        submitted_.wait(lock, [&] { return stopping_ || (entry = next_waiting()) != nullptr; });
+        if (stopping_) return;
         entry->state = State::running;
         AnsweredBlock& block = *entry->block;
         lock.unlock();

@@ -21,7 +21,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -73,7 +72,7 @@ class OrderedBlocks {
 
     static void answer(const Work& work, AnsweredBlock& block);
     void start_thread();
-    void run(const std::stop_token& stop, const Work& work);
+    void run(const Work& work);
     [[nodiscard]] Entry* next_waiting();
 
     std::size_t jobs_;
@@ -83,10 +82,11 @@ class OrderedBlocks {
     std::vector<Block> spare_;
 
     std::mutex mutex_;
-    std::condition_variable_any submitted_;
+    std::condition_variable submitted_;
     std::condition_variable finished_;
     std::deque<Entry> blocks_;  ///< changed by the owner under the mutex; entries stay in place
-    std::vector<std::jthread> threads_;
+    bool stopping_ = false;
+    std::vector<std::thread> threads_;
 };
 
 }  // namespace ridge::cli
