@@ -3,6 +3,7 @@
 
 #include <cctype>
 #include <charconv>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
@@ -51,14 +52,20 @@ bool utf8_wanted() {
 
 int main(int argc, char** argv) {
     std::ios::sync_with_stdio(false);
+    // A file that may not grow further (ulimit -f) is then an error of its write.
+    std::signal(SIGXFSZ, SIG_IGN);
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     ridge::cli::Screen screen(*std::cout.rdbuf());
     std::ostream shown(&screen);
+    ridge::cli::Screen error_screen(*std::cerr.rdbuf());
+    std::ostream shown_errors(&error_screen);
+    shown_errors << std::unitbuf;
+    const bool errors_on_terminal = isatty(STDERR_FILENO) != 0;
     const ridge::cli::Context context{.in = std::cin,
                                       .out = isatty(STDOUT_FILENO) != 0 ? shown : std::cout,
-                                      .err = std::cerr,
+                                      .err = errors_on_terminal ? shown_errors : std::cerr,
                                       .colour = colour_wanted(),
-                                      .terminal = isatty(STDERR_FILENO) != 0,
+                                      .terminal = errors_on_terminal,
                                       .width = terminal_width(STDOUT_FILENO),
                                       .utf8 = utf8_wanted()};
     return ridge::cli::run(arguments, context);

@@ -7,10 +7,10 @@
 #include <cctype>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 
 #include "hardware/error.h"
+#include "hardware/output_file.h"
 #include "plot/html.h"
 #include "plot/process.h"
 #include "plot/svg.h"
@@ -100,24 +100,8 @@ void write_charts(const std::string& path, std::span<const Chart> charts,
 }
 
 void write_bytes(const std::string& path, const std::string& bytes, std::string_view what) {
-    // Pipes and devices are written directly; a file is written under another name and then
-    // renamed, so that a full disk leaves the old file in place.
-    std::error_code ignored;
-    const bool beside = !fs::exists(path, ignored) || fs::is_regular_file(path, ignored);
-    const std::string target = beside ? path + ".part" : path;
-    const auto give_up = [&](const std::string& reason) {
-        if (beside && fs::is_regular_file(target, ignored)) fs::remove(target, ignored);
-        refuse_writing(path, what, reason);
-    };
-    errno = 0;
-    std::ofstream file(target, std::ios::binary);
-    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    file.close();
-    if (!file) give_up(std::generic_category().message(errno));
-    if (!beside) return;
-    std::error_code error;
-    fs::rename(target, path, error);
-    if (error) give_up(error.message());
+    const std::string reason = replace_file(path, bytes);
+    if (!reason.empty()) refuse_writing(path, what, reason);
 }
 
 void require_writable(const std::string& path, std::string_view what) {
@@ -126,6 +110,8 @@ void require_writable(const std::string& path, std::string_view what) {
     int error = 0;
     if (fs::is_directory(found)) {
         error = EISDIR;
+    } else if (found.type() == fs::file_type::none) {  // a loop of links, an over-long name
+        error = access(path.c_str(), F_OK) == 0 ? 0 : errno;
     } else if (fs::exists(found) && !fs::is_regular_file(found)) {  // a pipe or a device
         error = access(path.c_str(), W_OK) == 0 ? 0 : errno;
     } else {

@@ -5,9 +5,9 @@
 namespace ridge::cli {
 namespace {
 
-/// Length of ridge's own escape sequence (bold or plain) at the start of the text; else 0.
+/// Length of ridge's own sequence (bold, plain, cleared line) at the start of the text; else 0.
 std::size_t own_length(std::string_view text) {
-    for (const std::string_view own : {"\033[1m", "\033[0m"}) {
+    for (const std::string_view own : {"\033[1m", "\033[0m", "\r\033[K"}) {
         if (text.starts_with(own)) return own.size();
     }
     return 0;
@@ -21,9 +21,9 @@ std::string shown_on_screen(std::string_view line) {
         const std::size_t own = own_length(line);
         shown += line.substr(0, own);
         line.remove_prefix(own);
-        std::size_t end = line.find('\033');
+        std::size_t end = line.find_first_of("\033\r");
         while (end != line.npos && own_length(line.substr(end)) == 0) {
-            end = line.find('\033', end + 1);
+            end = line.find_first_of("\033\r", end + 1);
         }
         shown += printable(line.substr(0, end));
         line.remove_prefix(end == line.npos ? line.size() : end);

@@ -3,8 +3,9 @@
 //   Screen screen(*std::cout.rdbuf());
 //   std::ostream out(&screen);          // bold and plain pass, other escapes become spaces
 //
-// Method: text is passed on by lines, cleaned as `printable` does, but the two sequences that ridge
-// writes, for bold and plain letters, stay. Files and pipes need no screen.
+// Method: text is passed on by lines, cleaned as `printable` does, but the three sequences that
+// ridge writes stay: bold letters, plain letters, and a cleared line for progress. Files and pipes
+// need no screen.
 #pragma once
 
 #include <streambuf>

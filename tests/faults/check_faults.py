@@ -127,7 +127,7 @@ def check_charts(faults, folder, ridge, traces):
         command = [ridge, *words, "-o", chart]
         subprocess.run([str(word) for word in command], check=True, capture_output=True)
         new = chart.read_bytes()
-        for step in faults.each(name, ("write", "rename")):
+        for step in faults.each(name, ("write", "fsync", "rename")):
             chart.write_bytes(b"old")
             result = faults.run(command, step.fault, name)
             step.done = not result.faulty
@@ -143,8 +143,8 @@ def check_charts(faults, folder, ridge, traces):
         chart.write_bytes(b"old")
         limited = subprocess.run([str(word) for word in command], check=False, capture_output=True,
                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64)))
-        check(limited.returncode != 0 and chart.read_bytes() == b"old", f"{name}: lost to a limit of size")
-        (folder / (name + ".part")).unlink(missing_ok=True)
+        check(limited.returncode == 2 and chart.read_bytes() == b"old", f"{name}: lost to a limit of size")
+        check(b"File too large" in limited.stderr, f"{name}: a limit of size is not named: {limited.stderr[:80]}")
 
 
 def table(folder, rows):
