@@ -258,6 +258,7 @@ plot::Chart ProgramCharts::roofline() const {
     RooflineCharts charts(machine_, gpu_, Levels::dram);
     std::size_t shown = 0;
     std::size_t left_out = 0;
+    std::size_t without_flop = 0;
     const Time least = programs::time_of(report_.timeline.kernel_ns) * 2e-3;
     std::optional<Time> longest;
     std::set<std::string> names;
@@ -268,6 +269,8 @@ plot::Chart ProgramCharts::roofline() const {
         const auto* const part =
             modelled ? &std::get<model::Prediction>(row.answer.parts[main]) : nullptr;
         const bool drawable = modelled ? part->algorithmic > Intensity{} : counts_arithmetic(row);
+        const bool counted = row.basis == programs::Basis::counters;
+        if (counted && !(row.counters && row.counters->flop() >= 0.0)) ++without_flop;
         if (!drawable || row.measured <= least) continue;
         if (shown >= most || !names.insert(operator_name(row)).second) {
             ++left_out;
@@ -289,6 +292,10 @@ plot::Chart ProgramCharts::roofline() const {
         "Filled: measured; hollow: predicted. The area of a mark is proportional to the time of "
         "all "
         "calls.");
+    if (without_flop > 0) {
+        chart.notes.push_back(fmt::format(
+            "{} kernels have no place here: the report does not count their FLOP.", without_flop));
+    }
     if (left_out > 0) {
         chart.notes.push_back(fmt::format("{} with less time are left out.", left_out));
     }

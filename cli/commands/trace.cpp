@@ -39,7 +39,12 @@ const model::Machine& machine_of(const TraceOptions& options, Machines& machines
 programs::Target target_of(const programs::Trace& trace, const model::Machine& machine,
                            Machines& machines) {
     const std::string device = trace.device_name();
-    if (device.empty()) return programs::Target::recorded;
+    if (device.empty()) {
+        const std::int64_t capability = trace.capability();
+        const bool other = capability > 0 && machine.compute_capability > 0 &&
+                           capability != machine.compute_capability;
+        return other ? programs::Target::other : programs::Target::recorded;
+    }
     try {
         return machines.at(device).name == machine.name ? programs::Target::recorded
                                                         : programs::Target::other;

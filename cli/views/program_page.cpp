@@ -54,12 +54,14 @@ std::vector<plot::Term> figures_of(const TraceReport& report) {
         add("of it overlapped with kernels",
             percent(ratio(line.communication_hidden_ns, line.communication_ns)));
     }
-    add("predicted kernel time", format(report.predicted));
+    add("predicted kernel time", model::text_of_sum(report.predicted, report.left_out));
+    if (!report.left_out.empty()) add("not predicted", report.left_out.text());
     if (!report.elsewhere) add("mean error by time", percent(report.weighted_error));
     add("memory-bound", percent(report.memory_bound_share));
     if (report.modelled_flop > 0.0 && report.recorder != programs::TraceSource::nsight_compute) {
-        add("achieved", format(FlopRate::from_base(report.achieved_flop_per_s)));
-        if (!report.elsewhere) add("of the peak (MFU)", percent(report.utilisation));
+        const std::string least = report.uncounted_products > 0 ? "at least " : "";
+        add("achieved", least + format(FlopRate::from_base(report.achieved_flop_per_s)));
+        if (!report.elsewhere) add("of the peak (MFU)", least + percent(report.utilisation));
     }
     add("belongs to an operator", percent(report.attributed_share));
     add("predicted, by time", percent(report.modelled_share));
@@ -116,7 +118,11 @@ plot::ReportTable ranges_of(const TraceReport& report) {
                        count_cell(row.kernels),
                        time_cell(row.measured),
                        {.text = percent(share), .number = share, .share = share},
-                       time_cell(row.predicted)},
+                       row.left_out.empty()
+                           ? time_cell(row.predicted)
+                           : ReportCell{.text = model::text_of_sum(row.predicted, row.left_out),
+                                        .number = row.predicted.in(units::us),
+                                        .share = {}}},
              .mark = {}});
     }
     return table;

@@ -10,6 +10,7 @@
 #include "cli/console/percent.h"
 #include "cli/views/counted.h"
 #include "cli/views/memory.h"
+#include "cli/views/partial.h"
 #include "cli/views/prediction.h"
 #include "hardware/number_text.h"
 #include "hardware/units.h"
@@ -47,10 +48,13 @@ std::string share_of(std::int64_t part, std::int64_t whole) {
 
 std::string utilisation_of(const TraceReport& report) {
     if (report.modelled_flop <= 0.0) return "No product or attention has known shapes.";
+    const std::string least = report.uncounted_products > 0 ? "at least " : "";
     return fmt::format(
-        "Products and attention do {} in all, {} of their peak over the whole span "
-        "(MFU).",
-        format(Flop::from_base(report.modelled_flop)), percent(report.utilisation));
+        "Products and attention do {0}{1} in all, {0}{2} of their peak over the whole span "
+        "(MFU){3}.",
+        least, format(Flop::from_base(report.modelled_flop)), percent(report.utilisation),
+        least.empty() ? ""
+                      : fmt::format("; {} calls have no known shapes", report.uncounted_products));
 }
 
 void write_head(const Context& context, const TraceReport& report) {
@@ -79,8 +83,15 @@ void write_head(const Context& context, const TraceReport& report) {
         fmt::format("{} of kernel time belongs to an operator, {} is predicted",
                     percent(report.attributed_share), percent(report.modelled_share));
     if (report.elsewhere) {
-        write_sentence(context, fmt::format("{}: on {} that would take {}.", known, report.machine,
-                                            format(report.predicted)));
+        const std::string then =
+            report.predicted > Time{}
+                ? fmt::format("on {} all would take {}", report.machine,
+                              model::text_of_sum(report.predicted, report.left_out))
+                : "nothing is known for " + report.machine;
+        write_sentence(
+            context,
+            fmt::format("{}: {}{}.", known, then,
+                        report.left_out.empty() ? "" : "; " + printable(report.left_out.text())));
     } else {
         write_sentence(context, fmt::format("{}; there the prediction is off by {} on average, "
                                             "weighted by time.",
@@ -150,7 +161,8 @@ void write_ranges(const Context& context, const TraceReport& report, std::size_t
         rows == 0 ? report.ranges.size() : std::min(rows, report.ranges.size());
     for (std::size_t i = 0; i < shown; ++i) {
         const programs::RangeRow& row = report.ranges[i];
-        table.rows.push_back({"  " + format(row.measured), format(row.predicted),
+        table.rows.push_back({"  " + format(row.measured),
+                              model::text_of_sum(row.predicted, row.left_out),
                               std::to_string(row.kernels),
                               cut(row.name.empty() ? "(none)" : row.name,
                                   std::max(narrowest, width - std::min(width, times)))});
@@ -320,13 +332,15 @@ Json to_json(const TraceReport& report) {
               {"communication_hidden_us", static_cast<double>(line.communication_hidden_ns) / 1e3},
               {"attributed_share", report.attributed_share},
               {"modelled_share", report.modelled_share},
-              {"predicted_us", microseconds(report.predicted)},
-              {"memory_bound_share", report.memory_bound_share},
-              {"achieved_flop_per_s", report.achieved_flop_per_s}};
+              {"predicted_us", sum_in_us(report.predicted, report.left_out)},
+              {"memory_bound_share", report.memory_bound_share}};
+    const bool counted = report.uncounted_products == 0;
+    json["achieved_flop_per_s"] = counted ? Json(report.achieved_flop_per_s) : Json();
     if (!report.elsewhere) {
         json["weighted_error"] = report.weighted_error;
-        json["model_flop_utilisation"] = report.utilisation;
+        json["model_flop_utilisation"] = counted ? Json(report.utilisation) : Json();
     }
+    add_left_out(json, report.predicted, report.left_out);
     if (!report.damage.empty()) json["damage"] = report.damage;
     if (!report.notes.empty()) {
         json["notes"] = Json::array();
@@ -343,7 +357,8 @@ Json to_json(const TraceReport& report) {
         ranges.push_back({{"name", row.name},
                           {"kernels", row.kernels},
                           {"measured_us", microseconds(row.measured)},
-                          {"predicted_us", microseconds(row.predicted)}});
+                          {"predicted_us", sum_in_us(row.predicted, row.left_out)},
+                          {"not_modelled", row.left_out.operations()}});
     }
     json["ranges"] = std::move(ranges);
     return json;

@@ -336,6 +336,27 @@ std::optional<Understood> adamw(const Subject& subject) {
                   OperatorFamily::optimizer, elements, size_of(type));
 }
 
+/// Writes new keys and values, or latent vectors, into a cache of pages: what moves is the new
+/// part, not the cache. The inputs come first; the cache, the largest tensor, has its own type.
+std::optional<Understood> write_cache(const Subject& subject) {
+    std::int64_t most = 0;
+    const Tensor* cache = nullptr;
+    for (const Tensor* tensor : subject.call.tensors()) {
+        if (tensor->stored_elements() <= most) continue;
+        most = tensor->stored_elements();
+        cache = tensor;
+    }
+    if (cache == nullptr) return {};
+    std::int64_t read = 0;
+    std::int64_t written = 0;
+    for (const Tensor* tensor : subject.call.tensors()) {
+        if (tensor->stored_elements() == most) break;
+        read += tensor->stored_elements() * size_of(type_of(*tensor, subject));
+        written += tensor->stored_elements() * size_of(type_of(*cache, subject));
+    }
+    return streamed(read + written, type_of(*cache, subject), model::Implementation::torch);
+}
+
 constexpr std::array movement_table{Rule{"copy", copy},
                                     Rule{"cat", concatenation},
                                     Rule{"stack", concatenation},
@@ -367,7 +388,10 @@ constexpr std::array movement_table{Rule{"copy", copy},
                                     Rule{"native_dropout", dropout},
                                     Rule{"native_dropout_backward", dropout_backward},
                                     Rule{"_fused_adamw", adamw},
-                                    Rule{"_fused_adam", adamw}};
+                                    Rule{"_fused_adam", adamw},
+                                    Rule{"reshape_and_cache", write_cache},
+                                    Rule{"reshape_and_cache_flash", write_cache},
+                                    Rule{"concat_and_cache_mla", write_cache}};
 
 }  // namespace
 

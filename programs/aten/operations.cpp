@@ -18,7 +18,9 @@ constexpr std::array<std::string_view, family_count> family_names{
 
 /// "aten::add_" and "aten::add.Tensor" give "add"; a leading '_' stays.
 std::string_view bare(std::string_view name) {
-    if (name.starts_with("aten::")) name.remove_prefix(6);
+    for (const std::string_view library : {"aten::", "_C_cache_ops::"}) {
+        if (name.starts_with(library)) name.remove_prefix(library.size());
+    }
     name = name.substr(0, name.find('.'));
     if (name.size() > 1 && name.back() == '_' && !name.ends_with("__")) name.remove_suffix(1);
     return name;
@@ -49,10 +51,10 @@ ElementType main_type(const Subject& subject) {
     return type;
 }
 
-/// One kernel that streams `bytes`, half of them read and half written, and computes `expression`.
+}  // namespace
+
 std::optional<Understood> streamed(std::int64_t bytes, ElementType type,
-                                   model::Implementation implementation,
-                                   const char* expression = "x") {
+                                   model::Implementation implementation, const char* expression) {
     const std::int64_t size = size_of(type);
     if (size == 0 || bytes < 2 * size) return {};
     model::Step step = step_of(model::Elementwise{.expression = model::parse_expression(expression),
@@ -62,8 +64,6 @@ std::optional<Understood> streamed(std::int64_t bytes, ElementType type,
     return Understood{
         .steps = {std::move(step)}, .family = OperatorFamily::other, .basis = Basis::bytes};
 }
-
-}  // namespace
 
 model::Step step_of(model::Operation operation, model::Implementation implementation,
                     model::L2State l2) {

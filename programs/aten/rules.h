@@ -45,6 +45,10 @@ struct Exchange {
 /// mapped to the new order.
 [[nodiscard]] Tensor in_order_of_memory(const Tensor& x, const Tensor& leader, std::int64_t& dim);
 
+/// One kernel that streams `bytes`, half of them read and half written, and computes `expression`.
+[[nodiscard]] std::optional<Understood> streamed(std::int64_t bytes, ElementType type,
+                                                 model::Implementation implementation,
+                                                 const char* expression = "x");
 /// One streaming kernel that moves the bytes of all arguments.
 [[nodiscard]] std::optional<Understood> by_bytes(const Subject& subject);
 /// The same for a kernel of torch.compile, whose last scalar arguments are its numbers of elements.

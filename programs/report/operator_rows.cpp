@@ -61,7 +61,7 @@ std::optional<Understood> driver_work(const Kernel& kernel, std::string_view nam
 }
 
 /// The bytes that a kernel moved according to its counters, as one streaming kernel; nothing else
-/// is known about it.
+/// is known about it. They passed between DRAM and L2, so the L2 cannot serve them: it is dirty.
 std::optional<Understood> counted_work(const Kernel& kernel) {
     constexpr std::int64_t element =
         2;  // read and written as pairs: only the bytes matter, not the type
@@ -69,10 +69,11 @@ std::optional<Understood> counted_work(const Kernel& kernel) {
     const model::Elementwise op{.expression = model::parse_expression("x"),
                                 .elements = kernel.dram_bytes / (2 * element),
                                 .type = model::DataType::bf16};
-    return Understood{
-        .steps = {{.operation = op, .execution = {.implementation = model::Implementation::fused}}},
-        .family = OperatorFamily::other,
-        .basis = Basis::counters};
+    return Understood{.steps = {{.operation = op,
+                                 .execution = {.implementation = model::Implementation::fused,
+                                               .l2 = model::L2State::dirty}}},
+                      .family = OperatorFamily::other,
+                      .basis = Basis::counters};
 }
 
 std::string unknown_reason(TraceSource recorder) {
@@ -84,6 +85,48 @@ std::string unknown_reason(TraceSource recorder) {
         default:
             return "the profiler records no shapes: only the kernel's name is known";
     }
+}
+
+/// On which side of the roofline the units of a kernel stood, and which of them was busy. Both are
+/// empty if the report counts too little to tell.
+struct Verdict {
+    std::string bound;
+    std::string limiter;
+};
+
+/// A unit below 60 % of its peak does not hold a kernel back, as Nsight Compute sees it: then the
+/// kernel waits for latencies. The shares are the times that its DRAM bytes and its FLOP on each
+/// pipe need, of the measured time; below zero: not counted. (eq. S4)
+struct Needed {
+    double dram = 0.0;
+    double vector = -1.0;
+    double tensor = -1.0;
+};
+Verdict verdict_of(const KernelCounters& counted, const Needed& needed) {
+    constexpr double busy = 0.6;
+    const double of_dram = needed.dram;
+    const double of_compute = std::max(needed.vector, needed.tensor);
+    const double memory = std::max({counted.memory_throughput, counted.dram_throughput, of_dram});
+    const double compute = std::max({counted.sm_throughput, counted.tensor_active, of_compute});
+    if (compute < 0.0) {
+        // Without the SMs' pipes only a busy DRAM says something.
+        if (memory < busy) return {};
+        return {.bound = std::string(name_of(model::Bound::memory)),
+                .limiter = std::string(name_of(model::Resource::dram))};
+    }
+    const bool computes = compute > memory;
+    Verdict verdict{
+        .bound = std::string(name_of(computes ? model::Bound::compute : model::Bound::memory)),
+        .limiter = std::string(name_of(model::Resource::latency))};
+    if (std::max(compute, memory) < busy) return verdict;
+    const bool tensor = std::max(counted.tensor_active, needed.tensor) >= busy;
+    const bool fma = needed.vector >= busy;
+    const bool dram = std::max(counted.dram_throughput, of_dram) >= busy;
+    verdict.limiter = name_of(!computes ? (dram ? model::Resource::dram : model::Resource::l2)
+                              : tensor  ? model::Resource::tensor
+                              : fma     ? model::Resource::fma
+                                        : model::Resource::issue);
+    return verdict;
 }
 
 class RowBuilder {
@@ -240,28 +283,66 @@ class RowBuilder {
         row.lower_bound = one.lower_bound * count;
         row.bound = one.bound;
         row.limiter = one.limiter;
-        if (row.basis == Basis::counters && row.counters) add_counted_work(row);
+        if (row.basis == Basis::counters) settle_counted(row, one.answer.work.compulsory());
         if (row.measured > *row.predicted) row.slower = row.measured - *row.predicted;
         row.answer = std::move(one.answer);
     }
 
-    /// Counted FLOP at the peaks of the machine, if that takes longer than the bytes. (eq. S4)
-    void add_counted_work(OperatorRow& row) const {
+    /// What the counters say about the limit and about what keeps the kernel busy. (eq. S4)
+    void settle_counted(OperatorRow& row, Bytes moved) const {
+        const auto count = static_cast<double>(row.count);
+        const Time dram = moved / machine_.dram_bandwidth * count;
+        row.lower_bound = std::max(row.lower_bound, dram);
+        row.predicted = std::max(*row.predicted, row.lower_bound);
+        row.low = std::max(row.low, row.lower_bound);
+        row.high = std::max(row.high, *row.predicted);
+        const KernelCounters counted = row.counters.value_or(KernelCounters{});
+        const Computing computing = add_counted_work(row, counted);
+        Needed needed;
+        if (row.measured > Time{}) {
+            needed.dram = dram / row.measured;
+            if (counted.vector_flop >= 0.0) needed.vector = computing.vector / row.measured;
+            if (counted.tensor_flop >= 0.0) needed.tensor = computing.tensor / row.measured;
+        }
+        const Verdict verdict = verdict_of(counted, needed);
+        row.bound = verdict.bound;
+        row.limiter = verdict.limiter;
+    }
+
+    struct Computing {
+        Time vector;
+        Time tensor;
+    };
+    /// The times of the counted FLOP at the peaks of the machine; the row takes the longer one if
+    /// it is longer than that of the bytes. (eq. S4)
+    [[nodiscard]] Computing add_counted_work(OperatorRow& row,
+                                             const KernelCounters& counted) const {
         const auto time_at = [&row](double flop, const std::optional<FlopRate>& peak) {
             if (flop <= 0.0 || !peak || *peak <= FlopRate{}) return Time{};
             return Flop::from_base(flop) / *peak * static_cast<double>(row.count);
         };
         const Time vector =
-            time_at(row.counters->vector_flop, machine_.vector_peak(model::DataType::fp32));
+            time_at(counted.vector_flop, machine_.vector_peak(model::DataType::fp32));
         const Time tensor =
-            time_at(row.counters->tensor_flop, machine_.tensor_peak(model::DataType::bf16));
+            time_at(counted.tensor_flop, machine_.tensor_peak(model::DataType::bf16));
+        // The counters do not say in which type the tensor cores multiplied: the limit takes the
+        // fastest.
+        const Time least = std::max(vector, time_at(counted.tensor_flop, fastest_tensor_peak()));
+        row.lower_bound = std::max(row.lower_bound, least);
         const Time compute = std::max(vector, tensor);
-        row.lower_bound = std::max(row.lower_bound, compute);
-        if (compute <= *row.predicted) return;
-        row.predicted = row.low = compute;
+        if (compute <= *row.predicted) return {vector, tensor};
+        row.predicted = compute;
+        row.low = std::max(least, row.low);
         row.high = std::max(row.high, compute);
-        row.bound = name_of(model::Bound::compute);
-        row.limiter = vector > tensor ? "fma" : "tensor";
+        return {vector, tensor};
+    }
+
+    [[nodiscard]] std::optional<FlopRate> fastest_tensor_peak() const {
+        std::optional<FlopRate> fastest;
+        for (const std::optional<FlopRate>& each : machine_.tensor) {
+            if (each && (!fastest || *each > *fastest)) fastest = each;
+        }
+        return fastest;
     }
 
     const Trace& trace_;

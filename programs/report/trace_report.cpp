@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "hardware/units.h"
 #include "programs/report/savings.h"
 
 namespace ridge::programs {
@@ -26,7 +27,10 @@ void sum_up(TraceReport& report) {
         if (row.launched || row.driver || row.family == OperatorFamily::communication) {
             attributed += row.measured;
         }
-        if (!row.predicted) continue;
+        if (!row.predicted) {
+            report.left_out.add(row.reason, row.count);
+            continue;
+        }
         modelled += row.measured;
         report.predicted += *row.predicted;
         error += row.measured > *row.predicted ? row.measured - *row.predicted
@@ -47,6 +51,7 @@ void add_utilisation(TraceReport& report) {
     for (const OperatorRow& row : report.operators) {
         if (row.family != OperatorFamily::product && row.family != OperatorFamily::attention)
             continue;
+        if (!row.predicted) report.uncounted_products += row.count;
         for (const model::Outcome& part : row.answer.parts) {
             const auto* const p = std::get_if<model::Prediction>(&part);
             if (p == nullptr || p->peak.base() <= 0.0) continue;
@@ -94,6 +99,29 @@ void compare_no_more(TraceReport& report) {
     report.utilisation = 0.0;
 }
 
+/// A measurement shorter than its limit contradicts the description of the GPU or the counts.
+void note_faster_than_limit(TraceReport& report) {
+    if (report.elsewhere) return;
+    constexpr double rounding = 1.005;
+    std::int64_t rows = 0;
+    const OperatorRow* farthest = nullptr;
+    for (const OperatorRow& row : report.operators) {
+        if (!row.predicted || row.measured * rounding >= row.lower_bound) continue;
+        ++rows;
+        if (farthest == nullptr ||
+            row.lower_bound - row.measured > farthest->lower_bound - farthest->measured) {
+            farthest = &row;
+        }
+    }
+    if (farthest == nullptr) return;
+    report.notes.push_back(
+        std::to_string(rows) + (rows == 1 ? " operator is" : " operators are") +
+        " faster than the limit, such as " + farthest->name + " (" + format(farthest->measured) +
+        ", limit " + format(farthest->lower_bound) +
+        "): the L2 served part of the bytes, or the data let a kernel skip work, or the GPU is "
+        "not the described one");
+}
+
 void add_host_late(TraceReport& report) {
     for (std::size_t i = 0; i < report.row_of.size(); ++i) {
         if (report.timeline.late_ns[i] == 0) continue;
@@ -117,6 +145,7 @@ void add_ranges(TraceReport& report, const Trace& trace) {
         if (op.predicted && op.measured > Time{}) {
             row.predicted += *op.predicted * (measured / op.measured);
         }
+        if (!op.predicted) row.left_out.add(op.reason);
     }
     if (rows.empty() || (rows.size() == 1 && rows.contains(TextId::empty))) return;
     for (auto& [name, row] : rows) {
@@ -148,6 +177,7 @@ TraceReport report_of(const Trace& trace, const model::Machine& machine, Target 
     add_ranges(report, trace);
     sum_up(report);
     add_utilisation(report);
+    note_faster_than_limit(report);
     if (report.elsewhere) compare_no_more(report);
     return report;
 }

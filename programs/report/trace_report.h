@@ -26,6 +26,7 @@
 #include <string>
 #include <vector>
 
+#include "model/core/unmodelled.h"
 #include "model/machine/machine.h"
 #include "programs/aten/operations.h"
 #include "programs/traces/timeline.h"
@@ -66,7 +67,8 @@ struct RangeRow {
     std::string name;  ///< empty: in no range
     std::int64_t kernels = 0;
     Time measured;
-    Time predicted;  ///< each kernel counts its share of its operator's prediction
+    Time predicted;                ///< each kernel counts its share of its operator's prediction
+    model::Unmodelled left_out{};  ///< kernels that `predicted` lacks
 };
 
 enum class SavingKind : std::uint8_t {
@@ -102,9 +104,12 @@ struct TraceReport {
     /// Mean of |predicted - measured| over rows, weighted by measured time.
     double weighted_error = 0.0;
     double memory_bound_share = 0.0;
-    double achieved_flop_per_s = 0.0;    ///< of products and attention, over the whole span
-    double utilisation = 0.0;            ///< the same over the peak of their types (MFU)
-    Time predicted{};                    ///< of all operators that are predicted
+    double achieved_flop_per_s = 0.0;  ///< of products and attention, over the whole span
+    double utilisation = 0.0;          ///< the same over the peak of their types (MFU)
+    Time predicted{};                  ///< of all operators that are predicted
+    model::Unmodelled left_out{};      ///< calls that `predicted` lacks
+    /// Products and attention that are not counted in `modelled_flop` and what follows from it.
+    std::int64_t uncounted_products = 0;
     double modelled_flop = 0.0;          ///< of products and attention
     std::vector<OperatorRow> operators;  ///< by measured time, the longest first
     std::vector<Saving> savings;         ///< by saved time, the largest first

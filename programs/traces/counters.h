@@ -19,6 +19,10 @@ struct KernelCounters {
     double special_results = -1.0;
     double occupancy = -1.0;      ///< share of the warps that an SM can hold
     double tensor_active = -1.0;  ///< share of cycles in which the tensor pipe is active
+    /// Shares of the peaks of the busiest unit of the SMs, of the memory system, and of the DRAM.
+    double sm_throughput = -1.0;
+    double memory_throughput = -1.0;
+    double dram_throughput = -1.0;
 
     [[nodiscard]] double dram_bytes() const {
         const bool counted = dram_read_bytes >= 0.0 && dram_write_bytes >= 0.0;

@@ -11,6 +11,7 @@
 
 #include "hardware/byte_source.h"
 #include "hardware/number_text.h"
+#include "programs/traces/nsight_metrics.h"
 #include "programs/traces/trace_builder.h"
 
 namespace ridge::programs {
@@ -141,8 +142,7 @@ std::int64_t whole_of(const std::string& text) {
 /// A kernel whose metrics are still being read.
 struct Profiled {
     Kernel kernel{};
-    std::optional<double> read_bytes{};
-    std::optional<double> written_bytes{};
+    NsightMetrics metrics{};
     bool timed = false;
 };
 
@@ -213,6 +213,24 @@ class TableReader {
         kernel.device = whole_of(text(fields, "Device"));
         kernel.grid = sizes_of(text(fields, "Grid Size"));
         kernel.block = sizes_of(text(fields, "Block Size"));
+        set_capability(device(kernel.device), text(fields, "CC"));
+    }
+
+    /// The entry of a device, made when it first occurs.
+    TraceDevice& device(std::int64_t id) {
+        auto& devices = trace_.header.devices;
+        const auto known = std::find_if(devices.begin(), devices.end(),
+                                        [id](const TraceDevice& each) { return each.id == id; });
+        if (known != devices.end()) return *known;
+        return devices.emplace_back(TraceDevice{.id = id, .name = {}});
+    }
+
+    /// From "9.0".
+    static void set_capability(TraceDevice& device, std::string_view text) {
+        const std::size_t point = text.find('.');
+        if (device.major > 0 || point == text.npos) return;
+        device.major = whole_of(std::string(text.substr(0, point)));
+        device.minor = whole_of(std::string(text.substr(point + 1)));
     }
 
     void set(std::string_view metric, std::string_view unit, const std::string& value) {
@@ -225,14 +243,15 @@ class TableReader {
             if (const auto number = scaled(unit, value, false)) {
                 current_.kernel.dram_bytes = static_cast<std::int64_t>(*number);
             }
-        } else if (metric == "dram__bytes_read.sum") {
-            current_.read_bytes = scaled(unit, value, false);
-        } else if (metric == "dram__bytes_write.sum") {
-            current_.written_bytes = scaled(unit, value, false);
         } else if (metric == "launch__registers_per_thread") {
             current_.kernel.registers = whole_of(value);
-        } else if (metric == "device__attribute_display_name" && trace_.header.devices.empty()) {
-            trace_.header.devices.push_back({.id = current_.kernel.device, .name = value});
+        } else if (metric == "device__attribute_display_name") {
+            TraceDevice& on = device(current_.kernel.device);
+            if (on.name.empty()) on.name = value;
+        } else if (const auto number = number_of(value)) {
+            const bool bytes = unit.ends_with("byte");
+            const auto base = bytes ? scaled(unit, value, false) : number;
+            if (base) current_.metrics.set(metric, *base);
         }
     }
     static std::optional<double> scaled(std::string_view unit, const std::string& value,
@@ -248,9 +267,13 @@ class TableReader {
         open_ = false;
         if (!current_.timed) return;
         Kernel kernel = current_.kernel;
-        if (kernel.dram_bytes < 0 && current_.read_bytes && current_.written_bytes) {
-            kernel.dram_bytes = static_cast<std::int64_t>(*current_.read_bytes) +
-                                static_cast<std::int64_t>(*current_.written_bytes);
+        if (current_.metrics.any()) {
+            const KernelCounters counted = current_.metrics.counters();
+            if (kernel.dram_bytes < 0 && counted.dram_bytes() >= 0.0) {
+                kernel.dram_bytes = static_cast<std::int64_t>(counted.dram_bytes());
+            }
+            kernel.counters = static_cast<std::int32_t>(trace_.counters.size());
+            trace_.counters.push_back(counted);
         }
         constexpr std::int64_t latest = 4'000'000'000'000'000'000;
         kernel.start_ns = clock_ns_;

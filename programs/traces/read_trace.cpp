@@ -18,20 +18,37 @@ std::string_view name_of(TraceSource recorder) {
     return names.at(static_cast<std::size_t>(recorder));
 }
 
-std::string Trace::device_name() const {
+namespace {
+
+/// The device that most of the kernels ran on, among those that say what is asked for.
+template <class Says>
+const TraceDevice* main_device(const Trace& trace, const Says& says) {
     std::map<std::int64_t, std::size_t> counts;
-    for (const Kernel& kernel : kernels) ++counts[kernel.device];
+    for (const Kernel& kernel : trace.kernels) ++counts[kernel.device];
     std::size_t largest = 0;
-    std::string name;
-    for (const TraceDevice& device : header.devices) {
+    const TraceDevice* main = nullptr;
+    for (const TraceDevice& device : trace.header.devices) {
         const auto found = counts.find(device.id);
         const std::size_t count = found == counts.end() ? 0 : found->second;
-        if (name.empty() || count > largest) {
-            largest = count;
-            name = device.name;
-        }
+        if (!says(device) || (main != nullptr && count <= largest)) continue;
+        largest = count;
+        main = &device;
     }
-    return name;
+    return main;
+}
+
+}  // namespace
+
+std::string Trace::device_name() const {
+    const TraceDevice* const main =
+        main_device(*this, [](const TraceDevice& device) { return !device.name.empty(); });
+    return main == nullptr ? std::string() : main->name;
+}
+
+std::int64_t Trace::capability() const {
+    const TraceDevice* const main =
+        main_device(*this, [](const TraceDevice& device) { return device.major > 0; });
+    return main == nullptr ? 0 : main->major * 10 + main->minor;
 }
 
 namespace {

@@ -126,6 +126,8 @@ struct Trace {
     [[nodiscard]] const std::string& text(TextId id) const { return texts[id]; }
     /// The GPU that most of the kernels ran on; empty if the trace does not name it.
     [[nodiscard]] std::string device_name() const;
+    /// Its compute capability, 90 for 9.0; 0 if the trace does not tell.
+    [[nodiscard]] std::int64_t capability() const;
     /// Whether the kernels start when the program started them, so that idle time is meaningful.
     [[nodiscard]] bool has_timeline() const { return recorder != TraceSource::nsight_compute; }
 };

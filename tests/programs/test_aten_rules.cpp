@@ -168,3 +168,16 @@ TEST_CASE("an optimizer step covers every element of its tensors", "[aten]") {
     CHECK(only<AdamW>(step).elements == 1024 * 1024 + 1024);
     CHECK(step.family == OperatorFamily::optimizer);
 }
+
+TEST_CASE("writing into a cache of pages moves the new keys and values, not the cache", "[aten]") {
+    const std::string inputs =
+        R"(["c10::BFloat16","c10::BFloat16","c10::BFloat16","c10::BFloat16","long int","","float","float"])"
+        R"(|[[16,8,128],[16,8,128],[4000,16,8,128],[4000,16,8,128],[16],[],[],[]])"
+        R"(|[[1024,128,1],[1024,128,1],[16384,1024,128,1],[16384,1024,128,1],[1],[],[],[]]|)";
+    for (const char* name :
+         {"_C_cache_ops::reshape_and_cache_flash", "_C_cache_ops::reshape_and_cache"}) {
+        const auto op = only<Elementwise>(understood(name, inputs));
+        // 16 x 8 x 128 keys and as many values of 2 bytes, read and written.
+        CHECK(op.elements * 2 * size_of(op.type) == 2 * 2 * 16 * 8 * 128 * 2);
+    }
+}

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "hardware/error.h"
+#include "hardware/units.h"
 #include "model/machine/catalogue.h"
 #include "programs/report/trace_report.h"
 #include "programs/traces/nsight_compute.h"
@@ -234,4 +235,60 @@ TEST_CASE("ranges that name an operator are recognised", "[nsight]") {
     for (const char* range : {"", "step 3", "std::sort of things", "a, b", "]]", "[["}) {
         CHECK(operator_in(range).name.empty());
     }
+}
+
+namespace {
+
+/// A report of three kernels on a GPU of compute capability 9.0 that has no name.
+const std::string with_pipes =
+    R"csv("ID","Kernel Name","Stream","Block Size","Grid Size","Device","CC","dram__bytes.sum","gpu__time_duration.sum","sm__throughput.avg.pct_of_peak_sustained_elapsed","gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed","gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed","sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active","smsp__sass_thread_inst_executed_op_ffma_pred_on.sum","sm__ops_path_tensor_src_bf16_dst_fp32.sum"
+"","","","","","","","Mbyte","usecond","%","%","%","%","inst",""
+"0","stream","7","(128, 1, 1)","(1024, 1, 1)","0","9.0","200","60","20","92","91","0","1,000","0"
+"1","product","7","(128, 1, 1)","(132, 1, 1)","0","9.0","50","180","88","40","15","86","0","137,438,953,472"
+"2","waits","7","(128, 1, 1)","(1, 1, 1)","0","9.0","1","50","9","3","1","0","100","0"
+"3","cached","7","(128, 1, 1)","(512, 1, 1)","0","9.0","1","50","30","85","1","0","100","0"
+)csv";
+
+const OperatorRow& row_named(const TraceReport& report, std::string_view name) {
+    const auto found = std::find_if(report.operators.begin(), report.operators.end(),
+                                    [name](const OperatorRow& row) { return row.kernel == name; });
+    REQUIRE(found != report.operators.end());
+    return *found;
+}
+
+}  // namespace
+
+TEST_CASE("bound and limiter of a kernel in a report follow from its pipes", "[nsight]") {
+    const TemporaryFile file(with_pipes, ".csv");
+    const Trace trace = read_trace(file.path());
+    CHECK(trace.device_name().empty());
+    CHECK(trace.capability() == 90);
+    const auto gpus = model::catalogue();
+    const TraceReport report = report_of(trace, model::make_machine(gpus.at("h100-sxm")));
+    CHECK(row_named(report, "stream").bound == "memory");
+    CHECK(row_named(report, "stream").limiter == "dram");
+    CHECK(row_named(report, "product").bound == "compute");
+    CHECK(row_named(report, "product").limiter == "tensor");
+    CHECK(row_named(report, "product").counters->tensor_flop == 137438953472.0);
+    CHECK(row_named(report, "waits").limiter == "latency");
+    CHECK(row_named(report, "cached").bound == "memory");
+    CHECK(row_named(report, "cached").limiter == "l2");
+    // Bytes counted at the DRAM came from there: 200 MB at 3.35 TB/s.
+    CHECK(row_named(report, "stream").lower_bound.in(units::us) >= Approx(200e6 / 3.35e12 * 1e6));
+    CHECK(row_named(report, "stream").predicted >= row_named(report, "stream").lower_bound);
+}
+
+TEST_CASE("a report that counts only DRAM bytes names no bound it cannot know", "[nsight]") {
+    const TemporaryFile file(wide, ".csv");
+    const auto gpus = model::catalogue();
+    const TraceReport report =
+        report_of(read_trace(file.path()), model::make_machine(gpus.at("h200-sxm")));
+    CHECK(row_named(report, "gemm").bound.empty());
+    CHECK(row_named(report, "void scale<float, 4>(float*, \"x\")").bound == "memory");
+    // 1234.5 MB in 310.25 us are 3.98 TB/s of 4.8.
+    CHECK(report.notes.empty());
+    const TraceReport slower =
+        report_of(read_trace(file.path()), model::make_machine(gpus.at("a100-sxm-80gb")));
+    REQUIRE(slower.notes.size() == 1);
+    CHECK(slower.notes.front().find("faster than the limit") != std::string::npos);
 }
