@@ -1,6 +1,8 @@
 #include "cli/application.h"
 
 #include <exception>
+#include <filesystem>
+#include <new>
 #include <ostream>
 #include <string_view>
 
@@ -103,6 +105,13 @@ int run(std::span<const std::string> arguments, const Context& context) {
     } catch (const DeviceError& error) {
         context.err << "ridge: " << printable(error.what()) << '\n';
         return device_failure;
+    } catch (const std::filesystem::filesystem_error& error) {
+        context.err << "ridge: " << printable(error.path1().string()) << ": "
+                    << error.code().message() << '\n';
+        return bad_data;
+    } catch (const std::bad_alloc&) {
+        context.err << "ridge: not enough memory for this\n";
+        return bad_data;
     } catch (const std::exception& error) {
         context.err << "ridge: internal error: " << printable(error.what()) << '\n';
         return internal;

@@ -23,22 +23,40 @@ struct Table {
     double width = 0.0;
 };
 
+bool inside_character(std::string_view text, std::size_t at) {
+    return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
+}
+
+/// The longest beginning that fits, of whole characters and at least one. The search starts with
+/// short beginnings, so that a long word takes time in proportion to its length.
+std::size_t fitting_bytes(std::string_view word, const Fits& fits) {
+    std::size_t below = 0;
+    std::size_t above = 64;
+    while (above < word.size() && fits(word.substr(0, above), 0)) {
+        below = above;
+        above *= 2;
+    }
+    above = std::min(above, word.size());
+    while (above - below > 1) {
+        const std::size_t middle = below + (above - below) / 2;
+        (fits(word.substr(0, middle), 0) ? below : above) = middle;
+    }
+    while (below > 0 && inside_character(word, below)) --below;
+    if (below > 0) return below;
+    std::size_t first = 1;
+    while (inside_character(word, first)) ++first;
+    return first;
+}
+
 /// Breaks at spaces; a word wider than the column is broken inside.
 std::vector<std::string> name_lines(const std::string& name, double width) {
-    const auto fits = [width](std::string_view line, std::size_t = 0) {
+    const Fits fits = [width](std::string_view line, std::size_t) {
         return width_of(line, FontRole::detail) <= width;
     };
     std::vector<std::string> out;
     for (std::string rest : wrap_text(clean_text(name), fits)) {
-        while (!fits(rest)) {
-            std::size_t end = rest.size();
-            // Never break within a multi-byte character.
-            const auto inside = [&rest](std::size_t at) {
-                return (static_cast<unsigned char>(rest[at]) & 0xC0U) == 0x80U;
-            };
-            do {
-                --end;
-            } while (end > 1 && (inside(end) || !fits(rest.substr(0, end))));
+        while (!fits(rest, 0)) {
+            const std::size_t end = fitting_bytes(rest, fits);
             out.push_back(rest.substr(0, end));
             rest.erase(0, end);
         }

@@ -1,5 +1,7 @@
 #include "cli/commands/batch.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -185,7 +187,9 @@ class RowText {
     void append_csv(std::string& text, const Row& row, const Answer& answer,
                     const std::string& error) const {
         const bool as_it_stands = passed_.size() == column_count_ && row.problem.empty() &&
-                                  row.cells.size() == column_count_;
+                                  row.cells.size() == column_count_ &&
+                                  std::none_of(row.cells.begin(), row.cells.end(),
+                                               [](auto cell) { return is_formula(cell); });
         if (as_it_stands) {
             text += row.raw;
             text += ',';
@@ -326,6 +330,9 @@ void predict_rows(CsvReader& reader, RowPredictor& predictor, RowWriter& writer,
     }
 }
 
+/// Column widths and the sum need all rows at once, at 3 kB each.
+constexpr std::int64_t most_rows_of_a_table = 100'000;
+
 /// Writes all rows as one table with their sum; `unit` is the unit of measured times.
 void predict_sequence(const Context& context, CsvReader& reader, RowPredictor& predictor, Time unit,
                       Progress& progress, BatchResult& result) {
@@ -336,6 +343,11 @@ void predict_sequence(const Context& context, CsvReader& reader, RowPredictor& p
     try {
         while (reader.next()) {
             const Row row = row_of(reader);
+            if (result.rows == most_rows_of_a_table) {
+                throw InputError(fmt::format("a table has at most {} rows", most_rows_of_a_table),
+                                 {.file = reader.file(), .line = row.line},
+                                 "--format csv or json takes any number");
+            }
             result.failed += predictor.answer(row, answer, error) ? 0 : 1;
             sequence.add(predictor.step(row, answer, error));
             const SequenceStep& step = sequence.steps().back();
@@ -346,6 +358,7 @@ void predict_sequence(const Context& context, CsvReader& reader, RowPredictor& p
             progress.count(++result.rows);
         }
     } catch (const std::exception&) {
+        sequence.cut_short();
         write_sequence(context, sequence, Format::table);
         throw;
     }

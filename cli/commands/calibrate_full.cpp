@@ -21,14 +21,18 @@
 #include "cli/console/table.h"
 #include "cli/console/version.h"
 #include "cli/input/framework_harness.h"
+#include "cli/input/measured_table.h"
 #include "cli/options/operation_command.h"
 #include "cli/views/fitted.h"
+#include "cli/views/left_out.h"
 #include "hardware/error.h"
 #include "hardware/output_folder.h"
+#include "hardware/units.h"
 #include "measure/record/overlay_text.h"
 #include "measure/run/calibration_file.h"
 #include "measure/run/measure.h"
 #include "measure/run/suite.h"
+#include "model/predict.h"
 #include "plot/export.h"
 
 namespace ridge::cli {
@@ -270,14 +274,18 @@ std::string fit_source(const measure::AllFits& fits, const std::string& what) {
 
 /// Writes the overlay, which must be a valid description, and prints how to use it.
 void conclude(const Context& context, hardware::Catalogue& catalogue, const fs::path& path,
-              const std::string& gpu, const std::string& overlay) {
+              const measure::AllFits& fits, const std::string& overlay) {
+    const std::string& gpu = fits.gpu;
     catalogue.add_text(overlay, path.string());
     static_cast<void>(model::make_machine(catalogue.at(gpu)));
     plot::write_bytes(path.string(), overlay, "overlay");
     const bool found = path.parent_path() == fs::path(hardware::user_folder());
-    context.err << "wrote " << path.string() << "; "
-                << (found ? "--gpu " + gpu + " uses it from now on"
-                          : "use it with --gpu-file " + path.string())
+    const std::string changes = changes_text(fits);
+    context.err << "wrote " << printable(path.string()) << ": "
+                << (changes.empty() ? "ceilings" : changes) << "; "
+                << (found ? "every later answer for --gpu " + gpu +
+                                " uses it (--datasheet and removing the file leave it out)"
+                          : "use it with --gpu-file " + printable(path.string()))
                 << '\n';
 }
 
@@ -314,7 +322,7 @@ void FullCalibration::fit() {
     }
     const measure::AllFits fits = measure::fit_all(request, base_);
     header.sources.emplace_back("FIT", fit_source(fits, "records of this GPU"));
-    conclude(context_, catalogue_, places_.overlay, base_,
+    conclude(context_, catalogue_, places_.overlay, fits,
              overlay_text(header, ceilings + fitted_sections(fits)));
     write_fitted(context_, fits, parse_format(arguments_.format));
 }
@@ -324,6 +332,30 @@ void FullCalibration::fit() {
 int calibrate_fully(const Context& context, const CalibrateArguments& arguments) {
     return FullCalibration(context, arguments).run();
 }
+
+namespace {
+
+/// InputError if times of the table seem to be in another unit than its column says: a fit to them
+/// would change every later answer by the same factor.
+void require_unit(const CalibrateArguments& arguments, const std::string& gpu,
+                  const model::Machine& machine) {
+    const measure::RecordFile table = read_measured_table(
+        arguments.rows.front(), gpu, measure::parse_kept_columns(arguments.keep));
+    for (const measure::Record& record : table.records) {
+        if (!record.row) continue;
+        const model::Outcome outcome =
+            model::predict(record.question.operation, record.question.execution, machine);
+        const auto* p = std::get_if<model::Prediction>(&outcome);
+        if (p == nullptr) continue;
+        const std::string unit = unit_meant(record.time(), record.row->unit, *p);
+        if (unit.empty()) continue;
+        throw InputError(fmt::format("{} cannot be the time of this row: is the column in {}?",
+                                     format(record.time()), unit),
+                         record.row->location, "nothing was fitted; name the column by its unit");
+    }
+}
+
+}  // namespace
 
 int calibrate_from_rows(const Context& context, const CalibrateArguments& arguments) {
     hardware::Catalogue all = arguments.gpu.catalogue(context);
@@ -336,6 +368,7 @@ int calibrate_from_rows(const Context& context, const CalibrateArguments& argume
         throw InputError("rows: one table, or folders of records");
     }
     make_place_for(path);
+    if (!records) require_unit(arguments, gpu, machines.at(gpu));
     const measure::FitRequest request{
         .data = records ? std::string() : arguments.rows.front(),
         .gpus = {},
@@ -350,9 +383,13 @@ int calibrate_from_rows(const Context& context, const CalibrateArguments& argume
     const std::string what =
         records ? "records" : "rows of " + fs::path(arguments.rows.front()).filename().string();
     header.sources = {{"FIT", fit_source(fits, what)}};
-    conclude(context, catalogue, path, gpu, overlay_text(header, fitted_sections(fits)));
+    if (is_changed(fits)) {
+        conclude(context, catalogue, path, fits, overlay_text(header, fitted_sections(fits)));
+    }
     write_fitted(context, fits, parse_format(arguments.format));
-    return success;
+    if (is_changed(fits)) return success;
+    context.err << "ridge: nothing was fitted, so nothing was written and nothing changes\n";
+    return bad_data;
 }
 
 }  // namespace ridge::cli

@@ -62,6 +62,13 @@ Kernel kernel_of(const OccupancyOptions& options, Machines& machines) {
                          "memory in its description");
     }
     kernel.limits = *kernel.machine->limits;
+    // Far above what any SM has, and far below where products of them overflow.
+    constexpr std::int64_t most = std::int64_t{1} << 20;
+    if (kernel.block.threads > most) throw InputError("threads: must be at most 1Mi");
+    if (kernel.block.registers > most) throw InputError("registers: must be at most 1Mi");
+    if (kernel.block.shared > 1024.0 * units::GiB) {
+        throw InputError("shared: must be at most 1 TiB");
+    }
     if (kernel.block.threads < 1) throw InputError("threads: must be at least 1");
     if (kernel.block.shared < Bytes{}) throw InputError("shared: must not be negative");
     return kernel;

@@ -43,13 +43,15 @@ Table cleaned(Table table) {
     return table;
 }
 
-/// The cell without the indent that a column may have on a terminal.
+/// The cell without the indent that a column may have on a terminal. What could open a tag, a link
+/// or another column stands for itself.
 std::string markdown_cell(const std::string& cell) {
     std::string escaped;
     const std::string text = plot::clean_text(cell);
     for (const char c : text.substr(std::min(text.find_first_not_of(' '), text.size()))) {
-        if (c == '|') escaped += '\\';
-        escaped += c;
+        constexpr std::string_view meaningful = "|\\[]";
+        if (meaningful.find(c) != meaningful.npos) escaped += '\\';
+        c == '<' ? escaped += "&lt;" : escaped += c;
     }
     return escaped;
 }
@@ -107,7 +109,20 @@ void write_markdown(std::ostream& out, const Table& table) {
     }
 }
 
-void append_csv_cell(std::string& line, std::string_view cell) {
+bool is_formula(std::string_view cell) {
+    if (cell.empty()) return false;
+    const char first = cell.front();
+    if (first == '=' || first == '@') return true;
+    if ((first != '+' && first != '-') || cell.size() == 1) return false;
+    const char next = cell[1];
+    return (next < '0' || next > '9') && next != '.' && !cell.substr(1).starts_with("inf") &&
+           !cell.substr(1).starts_with("nan");
+}
+
+void append_csv_cell(std::string& line, std::string_view raw) {
+    std::string quoted;
+    if (is_formula(raw)) quoted = "'" + std::string(raw);
+    const std::string_view cell = quoted.empty() ? raw : std::string_view(quoted);
     if (cell.find_first_of(",\"\r\n") == std::string_view::npos) {
         line += cell;
         return;

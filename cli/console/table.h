@@ -32,7 +32,11 @@ void write_text(std::ostream& out, const Table& table);
 void write_markdown(std::ostream& out, const Table& table);
 void write_csv(std::ostream& out, const Table& table);
 
-/// Appends a CSV cell by RFC 4180: quoted if it holds a comma, a quote or a line break.
+/// Whether a spreadsheet would take the text for a formula: =, @, or a sign before no number.
+[[nodiscard]] bool is_formula(std::string_view cell);
+
+/// Appends a CSV cell by RFC 4180: quoted if it holds a comma, a quote or a line break. A formula
+/// gets an apostrophe in front, so that it stays text.
 void append_csv_cell(std::string& line, std::string_view cell);
 
 /// Columns that a UTF-8 text takes on a terminal.

@@ -48,6 +48,41 @@ std::string kernel_of(const FitStep& step, const std::string& gpu) {
 
 }  // namespace
 
+bool is_changed(const measure::AllFits& fits) {
+    return std::any_of(fits.steps.begin(), fits.steps.end(),
+                       [](const FitStep& step) { return step.kept_because.empty(); }) ||
+           std::any_of(fits.corrections.begin(), fits.corrections.end(),
+                       [](const ResidualReport& each) { return each.kept_because.empty(); }) ||
+           !fits.dropped.empty();
+}
+
+std::string changes_text(const measure::AllFits& fits) {
+    std::size_t parameters = 0;
+    std::vector<std::string> programs;
+    for (const FitStep& step : fits.steps) {
+        if (!step.kept_because.empty()) continue;
+        parameters += step.report.parameters.size();
+        if (std::find(programs.begin(), programs.end(), step.program) == programs.end()) {
+            programs.push_back(step.program);
+        }
+    }
+    std::string text;
+    if (parameters > 0) {
+        text = fmt::format("{} parameter{} of ", parameters, parameters == 1 ? "" : "s");
+        for (std::size_t i = 0; i < programs.size(); ++i) text += (i > 0 ? ", " : "") + programs[i];
+    }
+    std::size_t corrections = 0;
+    for (const ResidualReport& each : fits.corrections) corrections += each.kept_because.empty();
+    const auto add = [&text](std::size_t count, const char* what) {
+        if (count == 0) return;
+        text +=
+            fmt::format("{}{} {}{}", text.empty() ? "" : "; ", count, what, count == 1 ? "" : "s");
+    };
+    add(corrections, "new correction");
+    add(fits.dropped.size(), "dropped correction");
+    return text;
+}
+
 void write_fitted(const Context& context, const measure::AllFits& fits, Format format) {
     Rows rows{.columns = {{"fit"},
                           {"kernels"},
@@ -73,9 +108,12 @@ void write_fitted(const Context& context, const measure::AllFits& fits, Format f
     write_rows(context, rows, format);
     if (format != Format::table) return;
     context.out << "\nMean and 90 % point of |predicted / measured - 1|: before the fit, and on\n"
-                   "rows that the fit did not see. \"kept\": the old values stay, because\n";
+                   "rows that the fit did not see.\n";
+    bool any = false;
     for (const auto& row : rows.rows) {
         if (row.back().text.empty()) continue;
+        if (!any) context.out << "\"kept\": the old values stay, because\n";
+        any = true;
         context.out << fmt::format("  {} {}: {}\n", row[0].text, row[1].text, row.back().text);
     }
     for (const model::ResidualClass each : fits.dropped) {

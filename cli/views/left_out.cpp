@@ -17,16 +17,22 @@ constexpr std::size_t most_names = 4;
 
 constexpr double step = 1000.0;  ///< from one unit to the next
 
-/// ": milliseconds?": asks about the unit `factor` times as large as that of the column.
-std::string question(Time unit, double factor) {
+/// The name of the unit `factor` times as large as that of the column.
+std::string other_unit(Time unit, double factor) {
     static constexpr std::array<std::pair<Time, std::string_view>, 4> units_of_columns{
         std::pair{units::ns, "nanoseconds"}, std::pair{units::us, "microseconds"},
         std::pair{units::ms, "milliseconds"}, std::pair{units::s, "seconds"}};
     for (const auto& [each, name] : units_of_columns) {
         const double ratio = each.in(factor * unit);
-        if (ratio > 0.5 && ratio < 2.0) return fmt::format(": {}?", name);
+        if (ratio > 0.5 && ratio < 2.0) return std::string(name);
     }
     return {};
+}
+
+/// ": milliseconds?"
+std::string question(Time unit, double factor) {
+    const std::string name = other_unit(unit, factor);
+    return name.empty() ? name : ": " + name + "?";
 }
 
 /// What is wrong with the time; empty if nothing is.
@@ -44,6 +50,17 @@ std::string doubt(Time measured, Time unit, const model::Prediction& p) {
 }
 
 }  // namespace
+
+std::string unit_meant(Time measured, Time unit, const model::Prediction& p) {
+    // Within a factor of ten of the prediction, if the unit is wrong by a thousand.
+    constexpr double sure = 10.0;
+    const double ratio = measured.in(p.time);
+    const bool short_by_step = measured * sure < p.lower_bound && ratio * step < sure;
+    const bool short_but_near = short_by_step && ratio * step > 1.0 / sure;
+    if (short_but_near) return other_unit(unit, step);
+    const bool long_by_step = ratio > step / 2.0 && ratio < 2.0 * step;
+    return long_by_step ? other_unit(unit, 1.0 / step) : std::string();
+}
 
 std::string short_name_of(const measure::Record& record) {
     if (!record.row) return measure::canonical_text(record.question);

@@ -36,6 +36,10 @@ class LeftOut {
 /// "times.csv:4", or the row's name in its table, or the question of a record.
 [[nodiscard]] std::string short_name_of(const measure::Record& record);
 
+/// "milliseconds" if the time makes sense only in that unit instead of `unit`, that of its column;
+/// else empty.
+[[nodiscard]] std::string unit_meant(Time measured, Time unit, const model::Prediction& p);
+
 /// Reports measured times that a GPU cannot reach, or that seem to be in another unit.
 class DoubtfulTimes {
   public:
