@@ -159,7 +159,7 @@ WorkloadPrediction add_up(std::vector<Outcome> parts, std::span<const std::int64
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const Prediction* part = std::get_if<Prediction>(&parts[i]);
         if (part == nullptr) {
-            ++total.not_modelled;
+            total.left_out.add(std::get<NotModelled>(parts[i]).reason);
             continue;
         }
         const std::int64_t count = counts.empty() ? 1 : counts[i];

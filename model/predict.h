@@ -17,6 +17,7 @@
 #include "model/core/implementation.h"
 #include "model/core/operation.h"
 #include "model/core/prediction.h"
+#include "model/core/unmodelled.h"
 #include "model/machine/machine.h"
 
 namespace ridge::model {
@@ -55,7 +56,9 @@ struct WorkloadPrediction {
                ///< independent (R6)
     Time high;
     Bytes largest_footprint;
-    std::int32_t not_modelled = 0;
+    Unmodelled left_out{};  ///< what the sums do not contain: they are numbers only if it is empty
+
+    [[nodiscard]] bool complete() const { return left_out.empty(); }
 };
 [[nodiscard]] WorkloadPrediction predict(const Workload& workload, const Machine& machine);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "hardware/error.h"
 #include "programs/largest.h"
 
 namespace ridge::programs {
@@ -56,7 +57,7 @@ class Advisor {
         ModelStep step = make_step(a, r, false);
         step.graph = step.graph || launch == Launch::graph;
         const StepTime time = predict(step, machine_, circumstances_.host);
-        if (time.gpu.total.not_modelled > 0) return std::nullopt;
+        if (!time.gpu.total.left_out.empty()) return std::nullopt;
         return Outcome{.wall = time.wall,
                        .tokens_per_s = static_cast<double>(step.tokens) / time.wall.in(units::s)};
     }
@@ -147,7 +148,11 @@ void consider_gpus(Advisor& advisor) {
 std::vector<Suggestion> advise(const Architecture& architecture, const Request& request,
                                const model::Machine& machine, const Circumstances& circumstances) {
     Advisor advisor(architecture, request, machine, circumstances);
-    if (!advisor.possible()) return {};
+    if (!advisor.possible()) {
+        const ModelStep step = make_step(architecture, request, false);
+        const StepTime time = predict(step, machine, circumstances.host);
+        throw InputError(machine.name + ": " + time.gpu.total.left_out.text());
+    }
     consider_software(advisor);
     consider_types(advisor);
     consider_batch(advisor);

@@ -19,7 +19,7 @@ Timed timed(const Architecture& a, const Request& request, const model::Machine&
     const ModelStep step = make_step(a, request, false);
     const StepTime time = predict(step, machine, host);
     if (const auto why = first_not_modelled(step.program, time.gpu)) {
-        throw InputError(machine.name + ": " + *why);
+        throw InputError(machine.name + ": not modelled: " + *why);
     }
     return {.wall = time.wall, .weights = step.weights_bytes};
 }

@@ -47,7 +47,8 @@ std::vector<Standing> standings_of(const StepAnswer& answer, std::size_t& withou
             continue;
         }
         const Time time = time_of(entry, answer.time->gpu.outcomes[i]);
-        if (time < least_share * answer.time->gpu.total.time) {
+        if (answer.time->gpu.total.left_out.empty() &&
+            time < least_share * answer.time->gpu.total.time) {
             ++small;
             continue;
         }
@@ -65,7 +66,7 @@ std::vector<Standing> standings_of(const StepAnswer& answer, std::size_t& withou
     return standings;
 }
 
-plot::OperationPoint point_of(const Standing& each, Time whole) {
+plot::OperationPoint point_of(const Standing& each, Time whole, const std::string& share_name) {
     const model::Prediction& p = *each.prediction;
     const Flop flop = p.work.flop();
     return {.name = each.name,
@@ -74,12 +75,12 @@ plot::OperationPoint point_of(const Standing& each, Time whole) {
             .x = p.intensity.base(),
             .y = (flop / p.time).base() / tera,
             .order = -each.time.base(),
-            .terms = {
-                {"operation", each.shape},
-                {"in the step", format(each.time), each.time.base()},
-                {"share", format_number(100.0 * (each.time / whole), 3) + " %", each.time / whole},
-                {"once", format(p.time), p.time.base()},
-                {"limit", std::string(name_of(p.limiter))}}};
+            .terms = {{"operation", each.shape},
+                      {"in the step", format(each.time), each.time.base()},
+                      {share_name, format_number(100.0 * (each.time / whole), 3) + " %",
+                       each.time / whole},
+                      {"once", format(p.time), p.time.base()},
+                      {"limit", std::string(name_of(p.limiter))}}};
 }
 
 /// A prediction of the step at another batch.
@@ -113,13 +114,21 @@ plot::Chart step_roofline(const StepAnswer& answer, const hardware::Description&
         roofs_alone(*answer.machine, gpu, {answer.request.type}, answer.request.type);
     roofline.title = "Roofline of " + where(answer);
     roofline.subtitle = "operations of the step, FLOP per byte of DRAM; area: share of the time";
-    const Time whole = answer.time->gpu.total.time;
+    const programs::Totals& total = answer.time->gpu.total;
+    const Time whole = total.time;
+    if (!total.left_out.empty()) {
+        roofline.subtitle =
+            "operations of the step, FLOP per byte of DRAM; area: part of the time that is "
+            "modelled";
+        roofline.notes.push_back("Not drawn: " + total.left_out.text() + ".");
+    }
+    const std::string share_name = total.left_out.empty() ? "share" : "share of what is modelled";
     std::map<std::string, double> shares;
     for (const Standing& each : standings) {
-        roofline.points.push_back(point_of(each, whole));
+        roofline.points.push_back(point_of(each, whole, share_name));
         shares[each.name] = each.time / whole;
     }
-    roofline.key_terms = {"in the step", "share", "once", "limit"};
+    roofline.key_terms = {"in the step", share_name, "once", "limit"};
     if (small > 0 || without_arithmetic > 0) {
         roofline.notes.push_back(fmt::format(
             "Not drawn: {} kernels that only move data, {} that take less than {} % each.",
@@ -145,6 +154,11 @@ plot::Chart latency_chart(const StepAnswer& answer) {
     plot::Series kernels{.name = "kernels"};
     plot::Series host{.name = "host", .detail = std::string(answer.host.name)};
     for (const AtBatch& each : over_batches(answer)) {
+        if (const model::Unmodelled& left_out = each.time.gpu.total.left_out; !left_out.empty()) {
+            sweep.notes.push_back(
+                fmt::format("Not drawn: a batch of {}: {}.", each.batch, left_out.text()));
+            continue;
+        }
         const auto batch = static_cast<double>(each.batch);
         const programs::Totals& total = each.time.gpu.total;
         const std::vector<plot::Term> terms{
@@ -162,7 +176,9 @@ plot::Chart latency_chart(const StepAnswer& answer) {
                                   .terms = terms});
         host.points.push_back({.x = batch, .y = each.time.host.in(units::ms), .terms = terms});
     }
-    if (wall.points.empty()) sweep.notes.emplace_back("Not even one sequence fits.");
+    if (wall.points.empty() && sweep.notes.empty()) {
+        sweep.notes.emplace_back("Not even one sequence fits.");
+    }
     sweep.series = {std::move(wall), std::move(kernels), std::move(host)};
     return plot::sweep_chart(sweep);
 }

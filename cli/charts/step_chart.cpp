@@ -95,9 +95,10 @@ Node tree_of(const StepAnswer& answer) {
 
 class Flame {
   public:
-    Flame(plot::Chart& chart, Time whole, TimeUnit unit, int depth)
+    Flame(plot::Chart& chart, Time whole, bool complete, TimeUnit unit, int depth)
         : chart_(chart),
           whole_(whole),
+          complete_(complete),
           unit_(unit),
           depth_(depth),
           drawn_(static_cast<std::size_t>(depth)) {}
@@ -106,9 +107,10 @@ class Flame {
         const double width = node.time / unit_.unit;
         const double top = static_cast<double>(depth_ - level) + 0.46;
         const double bottom = static_cast<double>(depth_ - level) - 0.46;
-        const std::string share = format_number(100.0 * (node.time / whole_), 3) + " %";
+        const std::string share = share_of(node);
         chart_.bands.push_back(
-            {.name = fmt::format("{}: {}, {}", node.name, format(node.time), share),
+            {.name = fmt::format("{}: {}{}{}", node.name, format(node.time),
+                                 share.empty() ? "" : ", ", share),
              .low = {{.x = left, .y = bottom}, {.x = left + width, .y = bottom}},
              .high = {{.x = left, .y = top}, {.x = left + width, .y = top}},
              .color = node.color,
@@ -125,8 +127,8 @@ class Flame {
         mark.terms = {{chart_.x.title, "from " + format(left * unit_.unit)},
                       {"level", chart_.y.names[static_cast<std::size_t>(depth_ - level) - 1]},
                       {"time", format(node.time)},
-                      {"share", share},
                       {"kernels", std::to_string(node.kernels)}};
+        if (!share.empty()) mark.terms.push_back({"share", share});
         chart_.marks.push_back(std::move(mark));
         for (const Node& each : node.children) {
             draw(each, left, level + 1);
@@ -135,8 +137,14 @@ class Flame {
     }
 
   private:
+    /// "12.3 %"; empty if the whole lacks operations.
+    [[nodiscard]] std::string share_of(const Node& node) const {
+        return complete_ ? format_number(100.0 * (node.time / whole_), 3) + " %" : std::string();
+    }
+
     plot::Chart& chart_;
     Time whole_;
+    bool complete_;
     TimeUnit unit_;
     int depth_;
     std::vector<std::size_t> drawn_;  ///< marks drawn in each row
@@ -151,9 +159,12 @@ plot::Chart step_chart(const StepAnswer& answer) {
     const programs::StepTime& time = *answer.time;
     chart.title = fmt::format("{} on {}, {}", title_of(answer), answer.machine->name,
                               name_of(answer.request.software));
-    chart.subtitle = fmt::format("kernels {} ({} to {}), host {}, wall {}",
-                                 format(time.gpu.total.time), format(time.gpu.total.low),
-                                 format(time.gpu.total.high), format(time.host), format(time.wall));
+    const programs::Totals& total = time.gpu.total;
+    const bool complete = total.left_out.empty();
+    chart.subtitle = fmt::format(
+        "kernels {}{}, host {}, wall {}", model::text_of_sum(total.time, total.left_out),
+        complete ? fmt::format(" ({} to {})", format(total.low), format(total.high)) : "",
+        format(time.host), model::text_of_sum(time.wall, total.left_out));
     chart.y.names = {"operation", "module", "part"};
     if (answer.request.training()) chart.y.names.emplace_back("pass");
     chart.y.names.emplace_back("step");
@@ -162,11 +173,8 @@ plot::Chart step_chart(const StepAnswer& answer) {
     chart.y.title = "";
     chart.x_range = {.low = 0.0, .high = root.time / unit.unit};
     chart.y_range = {.low = 0.5, .high = static_cast<double>(depth) + 0.5};
-    Flame(chart, root.time, unit, depth).draw(root, 0.0, 0);
-    if (time.gpu.total.not_modelled > 0) {
-        chart.notes.push_back(
-            fmt::format("{} operations are not modelled.", time.gpu.total.not_modelled));
-    }
+    Flame(chart, root.time, complete, unit, depth).draw(root, 0.0, 0);
+    if (!complete) chart.notes.push_back("Not drawn: " + total.left_out.text() + ".");
     chart.notes.emplace_back("Widths are times in the step; equal layers are merged.");
     return without_undrawable(std::move(chart));
 }

@@ -76,9 +76,36 @@ bool fits(const StepAnswer& answer) {
     return bytes_of(answer.memory.reserved) <= *answer.usable;
 }
 
-/// Tokens per second of wall time, relative to the first row.
-double against_first(const ComparedModels& compared, const StepAnswer& answer) {
-    return tokens_per_s(answer) / tokens_per_s(compared.answers.front());
+std::string tokens_text(const StepAnswer& answer) {
+    const auto rate = tokens_per_s(answer);
+    return rate ? format_number(*rate, 4) : std::string();
+}
+
+/// Tokens per second of wall time, relative to the first row; empty if a step lacks parts.
+std::string against_first(const ComparedModels& compared, const StepAnswer& answer) {
+    const auto rate = tokens_per_s(answer);
+    const auto first = tokens_per_s(compared.answers.front());
+    return rate && first ? format_number(*rate / *first, 3) + "x" : std::string();
+}
+
+std::string remark_on(const StepAnswer& answer) {
+    std::string text = fits(answer) ? "" : "does not fit";
+    if (!answer.time->gpu.total.left_out.empty()) text += text.empty() ? "partly" : ", partly";
+    return text;
+}
+
+/// Writes what the rows lack, each reason once.
+void write_left_out(const Context& context, const ComparedModels& compared, std::size_t width) {
+    std::vector<std::string> said;
+    for (std::size_t i = 0; i < compared.answers.size(); ++i) {
+        const std::string text = compared.answers[i].time->gpu.total.left_out.text();
+        if (text.empty()) continue;
+        const std::string line =
+            printable(fmt::format("{}: {}", fmt::join(compared.names[i], " "), text));
+        if (std::find(said.begin(), said.end(), line) != said.end()) continue;
+        said.push_back(line);
+        context.out << "  " << wrap(line, width, 4, 2) << '\n';
+    }
 }
 
 Table table_of(const ComparedModels& compared) {
@@ -94,13 +121,14 @@ Table table_of(const ComparedModels& compared) {
         const programs::StepTime& time = *answer.time;
         const programs::Totals& total = time.gpu.total;
         std::vector<std::string> row = compared.names[i];
-        row.insert(row.end(),
-                   {format(time.wall), format(total.time),
-                    fmt::format("{} - {}", format(total.low), format(total.high)),
-                    format(time.host), format_number(tokens_per_s(answer), 4),
-                    format_number(against_first(compared, answer), 3) + "x",
-                    format_capacity(bytes_of(answer.memory.reserved)),
-                    fits(answer) ? (total.not_modelled > 0 ? "incomplete" : "") : "does not fit"});
+        row.insert(
+            row.end(),
+            {model::text_of_sum(time.wall, total.left_out),
+             model::text_of_sum(total.time, total.left_out),
+             total.left_out.empty() ? fmt::format("{} - {}", format(total.low), format(total.high))
+                                    : std::string(),
+             format(time.host), tokens_text(answer), against_first(compared, answer),
+             format_capacity(bytes_of(answer.memory.reserved)), remark_on(answer)});
         table.rows.push_back(std::move(row));
     }
     return table;
@@ -110,7 +138,7 @@ Table exact_table(const ComparedModels& compared) {
     Table table;
     for (const char* name : {"model", "gpu", "software", "dtype", "tp", "batch", "seq", "wall_us",
                              "time_us", "time_low_us", "time_high_us", "host_us", "tokens_per_s",
-                             "kernels", "reserved_bytes", "fits"}) {
+                             "kernels", "reserved_bytes", "fits", "not_modelled"}) {
         table.columns.push_back({name});
     }
     const auto exact = [](double value) { return fmt::format("{:.6g}", value); };
@@ -118,14 +146,18 @@ Table exact_table(const ComparedModels& compared) {
         const programs::StepTime& time = *answer.time;
         const programs::Totals& total = time.gpu.total;
         const programs::Request& r = answer.request;
+        const auto sum = [&](Time value) {
+            return total.left_out.empty() ? exact(value.in(units::us)) : std::string();
+        };
+        const auto rate = tokens_per_s(answer);
         table.rows.push_back({answer.architecture->name, answer.machine->name,
                               std::string(name_of(r.software)), std::string(model::name_of(r.type)),
                               std::to_string(r.tensor_parallel), std::to_string(r.batch),
-                              std::to_string(r.seq), exact(time.wall.in(units::us)),
-                              exact(total.time.in(units::us)), exact(total.low.in(units::us)),
-                              exact(total.high.in(units::us)), exact(time.host.in(units::us)),
-                              exact(tokens_per_s(answer)), std::to_string(total.kernels),
-                              std::to_string(answer.memory.reserved), fits(answer) ? "1" : "0"});
+                              std::to_string(r.seq), sum(time.wall), sum(total.time),
+                              sum(total.low), sum(total.high), exact(time.host.in(units::us)),
+                              rate ? exact(*rate) : std::string(), std::to_string(total.kernels),
+                              std::to_string(answer.memory.reserved), fits(answer) ? "1" : "0",
+                              total.left_out.text()});
     }
     return table;
 }
@@ -155,11 +187,16 @@ plot::Chart chart_of(const ComparedModels& compared, const std::string& title) {
                 plot::Series{.name = series, .drawing = plot::Drawing::scatter});
         }
         const programs::StepTime& time = *compared.answers[i].time;
+        if (!time.gpu.total.left_out.empty()) {
+            sweep.notes.push_back(fmt::format("Not drawn: {}: {}.", fmt::join(names, " "),
+                                              time.gpu.total.left_out.text()));
+            continue;
+        }
         plot::SeriesPoint point{.x = static_cast<double>(place - sweep.x.names.begin()) + 1.0,
                                 .y = time.wall.in(units::ms)};
         point.terms = {{"kernels", format(time.gpu.total.time)},
                        {"host", format(time.host)},
-                       {"tokens/s", format_number(tokens_per_s(compared.answers[i]), 4)}};
+                       {"tokens/s", tokens_text(compared.answers[i])}};
         known->points.push_back(std::move(point));
     }
     sweep.x.low = 0.5;
@@ -205,6 +242,7 @@ int compare_model(const Context& context, CompareModel& command) {
             context.out << wrap(title, width, 2) << '\n';
             write_text(context.out,
                        fitted(table_of(compared), {"80 % band", "host", "kernels"}, width));
+            write_left_out(context, compared, width);
     }
     return success;
 }

@@ -189,6 +189,11 @@ programs::Request ModelOptions::request_of(const std::string& software, const st
     request.optimizer =
         optimizer_ == "none" ? programs::Optimizer::none : programs::Optimizer::adamw;
     request.mixed = !amp_.empty();
+    // Weights are fp32 with --amp, whether --dtype says so or not; products are bf16.
+    if (request.mixed && request.type == model::DataType::fp32) {
+        request.type = model::DataType::bf16;
+        if (kv_dtype_.empty()) request.cache_type = request.type;
+    }
     request.checkpoint = checkpoint_ == "full"        ? programs::Checkpoint::full
                          : checkpoint_ == "selective" ? programs::Checkpoint::selective
                                                       : programs::Checkpoint::none;
@@ -231,6 +236,24 @@ void ModelOptions::check_phase(const programs::Request& request) const {
         refuse(optimizer_ != "adamw", "optimizer", "train");
         refuse(zero_ != 0, "zero", "train");
         refuse(gpus_ != 1, "gpus", "train");
+    }
+    if (request.training()) {
+        refuse(no_cache_, "no-cache", "prefill");
+        if (!kv_dtype_.empty()) throw InputError("kv-dtype: a training step has no cache");
+        if (logits_ == "last") {
+            throw InputError("logits: a training step needs all rows for its loss");
+        }
+    }
+    if (request.mixed && request.type != DataType::bf16) {
+        throw InputError(
+            "amp: bf16 products contradict --dtype " + std::string(model::name_of(request.type)),
+            {}, "with --amp, weights are fp32: --dtype fp32 or none");
+    }
+    if (request.phase == programs::Phase::decode && no_cache_) {
+        throw InputError("no-cache: a decode step reads its cache", {}, "--phase prefill");
+    }
+    if (no_cache_ && !kv_dtype_.empty()) {
+        throw InputError("kv-dtype: with --no-cache there is no cache");
     }
     if (request.zero > 0 && request.data_parallel == 1) {
         throw InputError("zero: ZeRO needs several GPUs", {}, "--gpus 8");

@@ -9,11 +9,13 @@
 
 #include "cli/console/table.h"
 #include "cli/views/memory.h"
+#include "cli/views/partial.h"
 #include "hardware/units.h"
 #include "model/core/fields.h"
 #include "model/footprint/memory_fit.h"
 #include "programs/largest.h"
 #include "programs/software/decoder.h"
+#include "programs/utilisation.h"
 
 namespace ridge::cli {
 namespace {
@@ -44,20 +46,20 @@ Json json_of_entry(const Entry& entry, const model::Outcome* outcome) {
     return json;
 }
 
+Json json_or_null(const std::optional<double>& value) {
+    return value ? Json(*value) : Json();
+}
+
 void add_rates(Json& json, const StepAnswer& answer) {
-    const programs::StepTime& time = *answer.time;
-    const double wall = time.wall.base();
-    json["tokens_per_s"] = tokens_per_s(answer);
-    const double passes = answer.request.training() ? 6.0 : 2.0;
-    const double flop = passes * static_cast<double>(answer.step.active_parameters) *
-                        static_cast<double>(answer.step.tokens);
-    if (const auto peak = answer.machine->tensor_peak(answer.request.type)) {
-        const auto gpus =
-            static_cast<double>(answer.request.tensor_parallel * answer.request.expert_parallel);
-        json["mfu"] = flop / wall / peak->base() / gpus;
-    }
-    json["mbu"] = static_cast<double>(answer.step.weights_bytes + answer.step.kv_cache_bytes) /
-                  wall / answer.machine->dram_bandwidth.base();
+    const auto rate = tokens_per_s(answer);
+    const programs::Request& request = answer.request;
+    json["tokens_per_s"] = json_or_null(rate);
+    json["gpus"] = gpus_of_batch(request) * request.data_parallel;
+    json["tokens_per_s_of_all_gpus"] =
+        rate ? Json(*rate * static_cast<double>(request.data_parallel)) : Json();
+    const programs::Utilisation used = utilisation_of(answer.step, *answer.time, *answer.machine);
+    json["mfu"] = json_or_null(used.flop);
+    json["mbu"] = json_or_null(used.bandwidth);
 }
 
 /// Adds what is known of a model besides its operations.
@@ -92,6 +94,7 @@ struct Line {
     std::int64_t kernels = 0;
     Time time{};
     Time longest{};
+    model::Unmodelled left_out{};
     std::string bound{};
     std::string shape{};  ///< of a single kernel
 };
@@ -119,12 +122,19 @@ std::vector<Line> lines_of(const StepAnswer& answer, bool all_kernels) {
         const Time time = time_of(entry, outcome);
         line->time += time;
         const auto* p = std::get_if<model::Prediction>(&outcome);
+        if (p == nullptr) line->left_out.add(std::get<model::NotModelled>(outcome).reason);
         if (p != nullptr && time > line->longest) {
             line->longest = time;
             line->bound = name_of(p->limiter);
         }
     }
     return lines;
+}
+
+/// "12.3 %"; a sum that lacks parts has no shares.
+std::string share_text(Time time, const programs::Totals& total) {
+    if (!total.left_out.empty() || total.time <= Time{}) return {};
+    return format_number(100.0 * (time / total.time), 3) + " %";
 }
 
 Table operations_table(const StepAnswer& answer, bool all_kernels) {
@@ -143,9 +153,8 @@ Table operations_table(const StepAnswer& answer, bool all_kernels) {
     for (const Line& line : lines) {
         std::vector<std::string> row{"  " + line.name, line.module, std::to_string(line.kernels)};
         if (answer.time) {
-            const double share = line.time / answer.time->gpu.total.time;
-            row.push_back(format(line.time));
-            row.push_back(format_number(100.0 * share, 3) + " %");
+            row.push_back(model::text_of_sum(line.time, line.left_out));
+            row.push_back(share_text(line.time, answer.time->gpu.total));
             row.push_back(line.bound);
         }
         if (all_kernels) row.push_back(line.shape);
@@ -202,20 +211,70 @@ Time as_graph(const StepAnswer& answer) {
     return programs::graph_wall(total.time, total.kernels, answer.host);
 }
 
+/// Collectives that run beside the kernels, which the sum of the kernels contains as well.
+Time overlapped(const StepAnswer& answer) {
+    Time sum;
+    const auto& entries = answer.step.program.entries;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        if (entries[i].overlapped) sum += time_of(entries[i], answer.time->gpu.outcomes[i]);
+    }
+    return sum;
+}
+
+void write_times(const Context& context, const StepAnswer& answer) {
+    const programs::StepTime& time = *answer.time;
+    const programs::Totals& total = time.gpu.total;
+    const std::string host = fmt::format("host {} ({})", format(time.host), answer.host.name);
+    if (!total.left_out.empty()) {
+        write_sentence(context,
+                       fmt::format("GPU {} in {} kernels; {}; wall {}: {}.",
+                                   model::text_of_sum(total.time, total.left_out), total.kernels,
+                                   host, model::text_of_sum(time.wall, total.left_out),
+                                   printable(total.left_out.text())));
+        return;
+    }
+    write_sentence(context, fmt::format("GPU {} ({} to {}) in {} kernels; {}; wall {}.",
+                                        format(total.time), format(total.low), format(total.high),
+                                        total.kernels, host, format(time.wall)));
+    if (const Time beside = overlapped(answer); beside > Time{}) {
+        write_sentence(context, fmt::format("The GPU time includes {} of collectives, which run "
+                                            "beside the kernels.",
+                                            format(beside)));
+    }
+}
+
+/// "1234 tokens/s on each of 8 GPUs (9872 together)".
+std::string tokens_text(double rate, const programs::Request& request) {
+    const std::int64_t gpus = gpus_of_batch(request);
+    const std::string text = format_number(rate, 4) + " tokens/s";
+    const std::string group = gpus > 1 ? fmt::format("{} GPUs", gpus) : "GPU";
+    if (request.data_parallel > 1) {
+        const std::string each = gpus > 1 ? fmt::format("each group of {} GPUs", gpus)
+                                          : fmt::format("each of {} GPUs", request.data_parallel);
+        const double all = rate * static_cast<double>(request.data_parallel);
+        return fmt::format("{} on {} ({} together)", text, each, format_number(all, 4));
+    }
+    return gpus > 1 ? fmt::format("{} on {} together", text, group) : text;
+}
+
+void write_rates(const Context& context, const StepAnswer& answer) {
+    const auto rate = tokens_per_s(answer);
+    if (!rate) return;
+    const programs::Utilisation used = utilisation_of(answer.step, *answer.time, *answer.machine);
+    std::string text = tokens_text(*rate, answer.request);
+    if (used.flop) text += fmt::format(", MFU {} %", format_number(100.0 * *used.flop, 3));
+    if (used.bandwidth) {
+        text += fmt::format(", MBU {} %", format_number(100.0 * *used.bandwidth, 3));
+    }
+    write_sentence(context, text + ".");
+}
+
 void write_totals(const Context& context, const StepAnswer& answer) {
     const programs::StepTime& time = *answer.time;
     const programs::Totals& total = time.gpu.total;
     context.out << '\n';
-    write_sentence(context, fmt::format("GPU {} ({} to {}) in {} kernels; host {} ({}); wall {}.",
-                                        format(total.time), format(total.low), format(total.high),
-                                        total.kernels, format(time.host), answer.host.name,
-                                        format(time.wall)));
-    if (const auto why = first_not_modelled(answer.step.program, time.gpu)) {
-        write_sentence(context, fmt::format("These times leave out {} operations that are not "
-                                            "modelled, such as {}.",
-                                            total.not_modelled, *why));
-    }
-    if (time.host_bound()) {
+    write_times(context, answer);
+    if (total.left_out.empty() && time.host_bound()) {
         write_sentence(context,
                        fmt::format("Host-bound: dispatch takes {}, kernels {}; a CUDA graph "
                                    "gives up to {}x.",
@@ -223,16 +282,7 @@ void write_totals(const Context& context, const StepAnswer& answer) {
                                    format_number(time.wall / as_graph(answer), 2)));
     }
     if (answer.listed) return;
-    Json rates;
-    add_rates(rates, answer);
-    const auto rate = [&rates](const char* name) {
-        const Json* value = rates.find(name);
-        return value == nullptr ? 0.0 : value->if_number().value_or(0.0);
-    };
-    write_sentence(
-        context,
-        fmt::format("{} tokens/s, MFU {} %, MBU {} %.", format_number(rate("tokens_per_s"), 4),
-                    format_number(100.0 * rate("mfu"), 3), format_number(100.0 * rate("mbu"), 3)));
+    write_rates(context, answer);
 }
 
 void write_memory(const Context& context, const StepAnswer& answer) {
@@ -323,7 +373,12 @@ std::string title_of(const StepAnswer& answer) {
                        name_of(answer.request.phase), answer.request.batch, answer.request.seq);
 }
 
-double tokens_per_s(const StepAnswer& answer) {
+std::int64_t gpus_of_batch(const programs::Request& request) {
+    return request.tensor_parallel * request.expert_parallel;
+}
+
+std::optional<double> tokens_per_s(const StepAnswer& answer) {
+    if (!answer.time->gpu.total.left_out.empty()) return std::nullopt;
     return static_cast<double>(answer.step.tokens) / answer.time->wall.base();
 }
 
@@ -337,15 +392,15 @@ Json json_of(const StepAnswer& answer) {
     if (answer.time) {
         const programs::Totals& total = answer.time->gpu.total;
         json["gpu"] = answer.machine->name;
-        json["time_us"] = total.time.in(units::us);
-        json["time_low_us"] = total.low.in(units::us);
-        json["time_high_us"] = total.high.in(units::us);
+        json["time_us"] = sum_in_us(total.time, total.left_out);
+        json["time_low_us"] = sum_in_us(total.low, total.left_out);
+        json["time_high_us"] = sum_in_us(total.high, total.left_out);
         json["host"] = answer.host.name;
         json["host_processor"] = answer.host.processor;
         json["host_us"] = answer.time->host.in(units::us);
-        json["wall_us"] = answer.time->wall.in(units::us);
-        json["not_modelled"] = total.not_modelled;
-        json["host_bound"] = answer.time->host_bound();
+        json["wall_us"] = sum_in_us(answer.time->wall, total.left_out);
+        add_left_out(json, total.time, total.left_out);
+        json["host_bound"] = total.left_out.empty() ? Json(answer.time->host_bound()) : Json();
         if (!answer.listed) add_rates(json, answer);
     }
     Json operations = Json::array();

@@ -43,8 +43,11 @@ void add_largest(StepAnswer& answer);
 
 /// "llama-3.1-8b, decode of 8 x 2048"
 [[nodiscard]] std::string title_of(const StepAnswer& answer);
-/// Tokens that the step makes or reads per second of wall time.
-[[nodiscard]] double tokens_per_s(const StepAnswer& answer);
+/// Tokens that the step makes or reads per second of wall time, on the GPUs that share a batch;
+/// empty if parts of the step are not modelled.
+[[nodiscard]] std::optional<double> tokens_per_s(const StepAnswer& answer);
+/// GPUs that share a batch (`--tp`, `--ep`), and those that each have their own (`--gpus`).
+[[nodiscard]] std::int64_t gpus_of_batch(const programs::Request& request);
 
 [[nodiscard]] Json json_of(const StepAnswer& answer);
 void write_step(const Context& context, const StepAnswer& answer, bool all_kernels, Format format);

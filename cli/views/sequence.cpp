@@ -8,6 +8,7 @@
 
 #include "cli/console/percent.h"
 #include "cli/console/table.h"
+#include "cli/views/partial.h"
 #include "hardware/json.h"
 #include "hardware/units.h"
 
@@ -70,7 +71,14 @@ std::vector<Column> text_columns(bool measured) {
     return columns;
 }
 
-std::vector<std::string> text_cells(const SequenceStep& step, Time total, bool measured) {
+/// The step's part of a sum that is complete; without one there are no shares.
+std::string share_text(const SequenceStep& step, const model::WorkloadPrediction& total) {
+    if (!total.complete() || total.time <= Time{}) return {};
+    return percent(time_of(step) / total.time);
+}
+
+std::vector<std::string> text_cells(const SequenceStep& step,
+                                    const model::WorkloadPrediction& total, bool measured) {
     const Prediction* const p = prediction_of(step);
     std::vector<std::string> cells{std::to_string(step.count)};
     if (p == nullptr) {
@@ -80,7 +88,7 @@ std::vector<std::string> text_cells(const SequenceStep& step, Time total, bool m
         return cells;
     }
     cells.push_back(format(time_of(step)));
-    cells.push_back(total > Time{} ? percent(time_of(step) / total) : std::string());
+    cells.push_back(share_text(step, total));
     cells.emplace_back(name_of(p->bound));
     cells.emplace_back(name_of(p->limiter));
     if (!measured) {
@@ -105,13 +113,14 @@ std::vector<std::string> total_cells(const Sequence& sequence,
         inside += is_inside(step, *p) ? 1 : 0;
         sum += static_cast<double>(step.count) * *step.measured;
     }
-    std::vector<std::string> cells{"", format(total.time), total.time > Time{} ? "100 %" : "", "",
-                                   ""};
+    const bool whole = total.complete() && total.time > Time{};
+    std::vector<std::string> cells{"", total.time > Time{} ? format(total.time) : "none",
+                                   whole ? "100 %" : "", "", ""};
     if (measured) {
         cells.push_back(format(sum));
         cells.push_back(fmt::format("{} of {}", inside, known));
     } else {
-        cells.push_back(reach_text(total.low, total.time, total.high));
+        cells.push_back(whole ? reach_text(total.low, total.time, total.high) : std::string());
     }
     return cells;
 }
@@ -150,13 +159,18 @@ void write_sums(const Context& context, const model::WorkloadPrediction& total) 
         context.out << fmt::format("  {:<12}  {}\n", label, wrap(text, width, indent, indent));
     };
     context.out << '\n';
-    line("time", fmt::format("{}   (80 % band {} to {})", format(total.time), format(total.low),
-                             format(total.high)));
-    line("work", work_text(total.work));
-    line("traffic", traffic_text(total.work));
-    line("footprint", "largest of them " + format_capacity(total.largest_footprint));
-    if (total.not_modelled > 0)
-        line("not modelled", std::to_string(total.not_modelled) + " of them");
+    if (total.complete()) {
+        line("time", fmt::format("{}   (80 % band {} to {})", format(total.time), format(total.low),
+                                 format(total.high)));
+    } else {
+        line("time", printable(model::text_of_sum(total.time, total.left_out) + "; " +
+                               total.left_out.text()));
+        if (total.time <= Time{}) return;
+    }
+    const std::string least = total.complete() ? "" : "at least ";
+    line("work", least + work_text(total.work));
+    line("traffic", least + traffic_text(total.work));
+    line("footprint", "largest of them " + least + format_capacity(total.largest_footprint));
 }
 
 void write_as_text(const Context& context, const Sequence& sequence) {
@@ -165,7 +179,7 @@ void write_as_text(const Context& context, const Sequence& sequence) {
     const std::vector<Column> columns = text_columns(measured);
     std::vector<std::vector<std::string>> rows;
     for (const SequenceStep& step : sequence.steps()) {
-        rows.push_back(text_cells(step, total.time, measured));
+        rows.push_back(text_cells(step, total, measured));
     }
     rows.push_back(total_cells(sequence, total, measured));
     const std::size_t width = label_width(context, columns, rows);
@@ -174,10 +188,13 @@ void write_as_text(const Context& context, const Sequence& sequence) {
     for (std::size_t i = 0; i < sequence.steps().size(); ++i) {
         add_wrapped(table, label_of(sequence.steps()[i]), width, std::move(rows[i]));
     }
-    add_wrapped(table, "total", width, std::move(rows.back()));
+    const char* const label = !sequence.whole()   ? "so far"
+                              : !total.complete() ? "at least"
+                                                  : "total";
+    add_wrapped(table, label, width, std::move(rows.back()));
     const std::string gpu = gpu_of(sequence);
-    context.out << sequence.steps().size() << " operations in sequence"
-                << (gpu.empty() ? "" : " on ") << gpu << '\n';
+    context.out << (sequence.whole() ? "" : "the first ") << sequence.steps().size()
+                << " operations in sequence" << (gpu.empty() ? "" : " on ") << gpu << '\n';
     write_text(context.out, table);
     for (const SequenceStep& step : sequence.steps()) {
         const auto* unmodelled = std::get_if<model::NotModelled>(&step.answer.outcome);
@@ -188,7 +205,7 @@ void write_as_text(const Context& context, const Sequence& sequence) {
                             screen, 4, 2)
                     << '\n';
     }
-    write_sums(context, total);
+    if (sequence.whole()) write_sums(context, total);
 }
 
 /// The value with six significant digits, for programs.
@@ -196,7 +213,8 @@ std::string figure(double value) {
     return format_number(value, 6);
 }
 
-std::vector<std::string> machine_row(const SequenceStep& step, Time total) {
+std::vector<std::string> machine_row(const SequenceStep& step,
+                                     const model::WorkloadPrediction& total) {
     const Time time = time_of(step);
     std::vector<std::string> row{
         text_of(step.answer.kind, step.answer.parameters),
@@ -204,13 +222,23 @@ std::vector<std::string> machine_row(const SequenceStep& step, Time total) {
         step.answer.machine == nullptr ? std::string() : step.answer.machine->name,
         std::to_string(step.count),
         prediction_of(step) == nullptr ? std::string() : figure(time.in(units::us)),
-        prediction_of(step) == nullptr || total <= Time{} ? std::string() : figure(time / total)};
+        total.complete() && total.time > Time{} ? figure(time / total.time) : std::string()};
     for (std::string& cell : result_cells(step.answer)) row.push_back(std::move(cell));
     return row;
 }
 
-/// The sums of the columns that have one; an empty cell for other columns.
+/// The sums of the columns that have one; an empty cell for other columns. Sums that lack an
+/// operation are empty, and the last column says what they lack.
 std::vector<std::string> machine_total(const model::WorkloadPrediction& total) {
+    if (!total.complete()) {
+        std::vector<std::string> row(6 + result_columns().size());
+        row.front() = "total";
+        row.back() = total.left_out.text();
+        if (total.time > Time{}) {
+            row.back() = "at least " + figure(total.time.in(units::us)) + " us; " + row.back();
+        }
+        return row;
+    }
     std::vector<std::string> row{
         "total", "", "", "", figure(total.time.in(units::us)), total.time > Time{} ? "1" : ""};
     for (const std::string& column : result_columns()) {
@@ -222,9 +250,6 @@ std::vector<std::string> machine_total(const model::WorkloadPrediction& total) {
         if (column == "compulsory_bytes") cell = figure(total.work.compulsory().base());
         if (column == "dram_bytes") cell = figure(total.work.dram().base());
         if (column == "l2_bytes") cell = figure(total.work.l2.base());
-        if (column == "error" && total.not_modelled > 0) {
-            cell = std::to_string(total.not_modelled) + " not modelled";
-        }
         row.push_back(std::move(cell));
     }
     return row;
@@ -241,7 +266,7 @@ Table machine_table(const Sequence& sequence) {
                 .rows = {}};
     for (const std::string& name : result_columns()) table.columns.push_back({name, Align::right});
     for (const SequenceStep& step : sequence.steps()) {
-        table.rows.push_back(machine_row(step, total.time));
+        table.rows.push_back(machine_row(step, total));
     }
     table.rows.push_back(machine_total(total));
     return table;
@@ -254,23 +279,26 @@ Json json_of(const Sequence& sequence) {
         Json json = to_json(step.answer);
         json["count"] = step.count;
         if (!step.name.empty()) json["name"] = step.name;
-        if (prediction_of(step) != nullptr && total.time > Time{}) {
+        if (total.complete() && total.time > Time{}) {
             json["share"] = time_of(step).in(total.time);
         }
         operations.push_back(std::move(json));
     }
-    return {{"operations", std::move(operations)},
-            {"total",
-             {{"time_us", total.time.in(units::us)},
-              {"time_low_us", total.low.in(units::us)},
-              {"time_high_us", total.high.in(units::us)},
-              {"flop", total.work.flop().base()},
-              {"compulsory_bytes", total.work.compulsory().base()},
-              {"dram_bytes", total.work.dram().base()},
-              {"l2_bytes", total.work.l2.base()},
-              {"kernels", total.work.kernels},
-              {"largest_footprint_bytes", total.largest_footprint.base()},
-              {"not_modelled", total.not_modelled}}}};
+    Json sums = Json::object();
+    const auto add = [&](const char* name, double value) {
+        sums[name] = total.complete() ? Json(value) : Json();
+    };
+    add("time_us", total.time.in(units::us));
+    add("time_low_us", total.low.in(units::us));
+    add("time_high_us", total.high.in(units::us));
+    add("flop", total.work.flop().base());
+    add("compulsory_bytes", total.work.compulsory().base());
+    add("dram_bytes", total.work.dram().base());
+    add("l2_bytes", total.work.l2.base());
+    sums["kernels"] = total.complete() ? Json(total.work.kernels) : Json();
+    add("largest_footprint_bytes", total.largest_footprint.base());
+    add_left_out(sums, total.time, total.left_out);
+    return {{"operations", std::move(operations)}, {"total", std::move(sums)}};
 }
 
 }  // namespace

@@ -33,12 +33,17 @@ class Sequence {
   public:
     void add(SequenceStep step) { steps_.push_back(std::move(step)); }
 
+    /// The operations end early, so that their sum is not that of the whole sequence.
+    void cut_short() { whole_ = false; }
+
     [[nodiscard]] const std::vector<SequenceStep>& steps() const { return steps_; }
+    [[nodiscard]] bool whole() const { return whole_; }
     /// The sums over all operations and their repetitions. (R6)
     [[nodiscard]] model::WorkloadPrediction total() const;
 
   private:
     std::vector<SequenceStep> steps_;
+    bool whole_ = true;
 };
 
 /// Writes the table or document. Text fits the width of the terminal; CSV, Markdown and JSON have

@@ -86,7 +86,7 @@ void add_checkpointing(Plan& plan, const Subject& subject) {
                 fmt::format("step of gpt2 phase=train batch={} seq=1024 checkpoint={}", batch,
                             again ? "full" : "none");
             const auto peak = static_cast<double>(programs::memory_of(step).peak);
-            if (time.total.time > Time{} && time.total.not_modelled == 0) {
+            if (time.total.time > Time{} && time.total.left_out.empty()) {
                 (again ? time_again : time_stored)
                     .points.push_back(
                         {.x = x, .value = time.total.time.base(), .question = question});

@@ -85,6 +85,11 @@ Time gaps_of(const Collective& op, const Prediction& prediction, LaunchMode laun
 }  // namespace
 
 Outcome predict(const Collective& op, const Execution& execution, const Machine& machine) {
+    if (op.gpus > most_gpus_of_a_node) {
+        return NotModelled{std::to_string(op.gpus) +
+                           " GPUs are more than one node has, and links " +
+                           "between nodes are not modelled"};
+    }
     const bool host = is_host_copy(op.kind);
     const bool linked = machine.are_linked(op.gpus);
     const std::optional<FabricParameters>& fabric = linked ? machine.fabric : machine.host_fabric;

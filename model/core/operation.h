@@ -269,6 +269,9 @@ enum class CollectiveKind : std::uint8_t {
     host_to_device,
     device_to_host
 };
+/// GPUs of one node at most: links between nodes are not modelled.
+inline constexpr std::int64_t most_gpus_of_a_node = 16;
+
 struct Collective {
     CollectiveKind kind = CollectiveKind::all_reduce;
     std::int64_t gpus = 2;

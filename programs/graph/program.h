@@ -23,6 +23,7 @@
 #include "model/core/implementation.h"
 #include "model/core/operation.h"
 #include "model/core/prediction.h"
+#include "model/core/unmodelled.h"
 #include "model/machine/machine.h"
 #include "programs/graph/kernel_work.h"
 
@@ -82,7 +83,7 @@ struct Totals {
     Time high;
     model::Work work;
     std::int64_t kernels = 0;
-    std::int64_t not_modelled = 0;  ///< entries without a time
+    model::Unmodelled left_out{};  ///< entries without a time; the sums do not contain them
 };
 
 /// The outcomes are in the order of the entries; each is for one run.

@@ -61,12 +61,18 @@ nb::dict predict_call(const std::string& name, const std::string& inputs, const 
     const programs::Call call = programs::parse_call(name, inputs);
     out["shape"] = programs::shape_text(call);
     const auto found = programs::operations_of(call);
-    if (!found) return out;
+    if (!found) {
+        out["not_modelled"] = "ridge has no operation for " + name;
+        return out;
+    }
     out["family"] = std::string(name_of(found->family));
     out["basis"] = std::string(name_of(found->basis));
     const programs::CallPrediction one =
         programs::predict(*found, machine_of(gpu, view_of(datasheet, analytic)));
-    if (!one.reason.empty()) return out;
+    if (!one.reason.empty()) {
+        out["not_modelled"] = one.reason;
+        return out;
+    }
     const model::WorkloadPrediction& answer = one.answer;
     out["time_us"] = answer.time.in(units::us);
     out["time_low_us"] = answer.low.in(units::us);

@@ -291,9 +291,16 @@ class Estimate(Answer):
 
     def _headline(self) -> str:
         values = self._values
+        if values["gpu_time_us"] is None:
+            reasons = "; ".join(reason["reason"] for reason in values["not_modelled_reasons"][:2])
+            kernels = f"at least {_time(values['at_least_us'])} of kernels, {values['not_modelled']} calls not modelled ({reasons})"
+        else:
+            kernels = (
+                f"{_time(values['gpu_time_us'])} of kernels "
+                f"({_time(values['gpu_time_low_us'])} to {_time(values['gpu_time_high_us'])})"
+            )
         return (
-            f"{values['model']} on {values['gpu']}, {values['mode']}: {_time(values['gpu_time_us'])} of kernels "
-            f"({_time(values['gpu_time_low_us'])} to {_time(values['gpu_time_high_us'])}), "
+            f"{values['model']} on {values['gpu']}, {values['mode']}: {kernels}, "
             f"{values['kernels']} kernels, {_time(values['host_us'])} of dispatch, "
             f"peak {values['peak_bytes'] / 2**20:.1f} MiB ({values['weights_bytes'] / 2**20:.1f} MiB of weights)"
         )
@@ -370,7 +377,8 @@ def estimate(
     "inference" (no gradients) or "train" (forward and backward pass of the output's `loss` or, without one,
     of the sum of its first floating-point tensor; `optimizer` "adamw" or "sgd" adds its step).
 
-    Returns an `Estimate`: gpu_time_us with its band, host_us, wall_us, kernels, weights_bytes, peak_bytes
+    Returns an `Estimate`: gpu_time_us with its band (None if a call is not modelled: `at_least_us`,
+    `not_modelled_reasons`), host_us, wall_us, kernels, weights_bytes, peak_bytes
     (allocated by the caching allocator) and reserved_bytes, `operators`, `modules`, `memory` (bytes in use
     after each allocation and release). Raises `InputError` for a wrong mode or an unknown GPU.
     """
@@ -383,6 +391,8 @@ def summary(recorder: Recorder, model: Any, gpu: str, mode: str, datasheet: bool
     """Predicts the time and memory of a recording on a GPU."""
     operators: dict[tuple[str, str], dict[str, Any]] = {}
     modules: dict[str, float] = {}
+    reasons: dict[str, int] = {}
+    partial: set[str] = set()
     totals = {"time": 0.0, "below": 0.0, "above": 0.0, "kernels": 0, "backward_kernels": 0, "missing": 0}
     answers: dict[tuple[str, str], dict[str, Any]] = {}
     for call in recorder.calls.values():
@@ -398,16 +408,20 @@ def summary(recorder: Recorder, model: Any, gpu: str, mode: str, datasheet: bool
              "family": answer.get("family"), "basis": answer.get("basis"), "kernels": 0},
         )
         row["count"] += call.count
+        title = "backward" if call.backward else call.module or "outside modules"
+        modules.setdefault(title, 0.0)
         if time is None:
             totals["missing"] += call.count
+            reason = answer.get("not_modelled") or "it has no prediction"
+            reasons[reason] = reasons.get(reason, 0) + call.count
+            partial.add(title)
             continue
         row["time_us"] = (row["time_us"] or 0.0) + time * call.count
         row["time_low_us"] = (row["time_low_us"] or 0.0) + answer["time_low_us"] * call.count
         row["time_high_us"] = (row["time_high_us"] or 0.0) + answer["time_high_us"] * call.count
         row["kernels"] += answer["kernels"] * call.count
         totals["backward_kernels"] += answer["kernels"] * call.count if call.backward else 0
-        title = "backward" if call.backward else call.module or "outside modules"
-        modules[title] = modules.get(title, 0.0) + time * call.count
+        modules[title] += time * call.count
     for row in operators.values():
         if row["time_us"] is None:
             continue
@@ -435,18 +449,26 @@ def summary(recorder: Recorder, model: Any, gpu: str, mode: str, datasheet: bool
             "parameters": sum(p.numel() for p in model.parameters()),
             "weights_bytes": parameters,
             "workspace_bytes": threads * facts["cublas_workspace_bytes"],
-            "gpu_time_us": totals["time"],
-            "gpu_time_low_us": totals["time"] - totals["below"] ** 0.5,
-            "gpu_time_high_us": totals["time"] + totals["above"] ** 0.5,
+            # A sum that lacks calls is not a number.
+            "gpu_time_us": None if reasons else totals["time"],
+            "gpu_time_low_us": None if reasons else totals["time"] - totals["below"] ** 0.5,
+            "gpu_time_high_us": None if reasons else totals["time"] + totals["above"] ** 0.5,
+            "at_least_us": totals["time"],
             "host_us": host,
-            "wall_us": max(host, totals["time"]),
+            "wall_us": None if reasons else max(host, totals["time"]),
             "kernels": totals["kernels"],
             "not_modelled": totals["missing"],
+            "not_modelled_reasons": [
+                {"reason": reason, "calls": calls} for reason, calls in sorted(reasons.items(), key=lambda item: -item[1])
+            ],
             "peak_bytes": memory["peak_allocated_bytes"],
             "reserved_bytes": memory["peak_reserved_bytes"],
             "memory": memory["allocated_bytes"],
             "operators": by_time,
-            "modules": [{"name": name, "time_us": time} for name, time in sorted(modules.items(), key=lambda item: -item[1])],
+            "modules": [
+                {"name": name, "time_us": None if name in partial else time, "at_least_us": time}
+                for name, time in sorted(modules.items(), key=lambda item: -item[1])
+            ],
         }
     )
 

@@ -66,6 +66,11 @@ TEST_CASE("the glossary defines every resource, bound, state and type") {
     for (const LaunchMode mode : {LaunchMode::kernel, LaunchMode::graph, LaunchMode::stream}) {
         defined(name_of(mode));
     }
+    for (const char* term : {"MFU", "MBU", "TTFT", "TPOT", "dominated", "wall", "reserved",
+                             "allocated", "basis", "coalescing", "fusion", "divergence", "bank",
+                             "CTA", "grid", "at least", "host late", "needless"}) {
+        defined(term);
+    }
     for (const DataType type : all_data_types) {
         CHECK(page.find(name_of(type)) != std::string::npos);
     }

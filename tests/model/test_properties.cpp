@@ -477,7 +477,7 @@ TEST_CASE("a workload is the sum of its parts", "[property]") {
                 REQUIRE(total.largest_footprint >= p->footprint);
             }
             REQUIRE(total.time == time);
-            REQUIRE(total.not_modelled == missing);
+            REQUIRE(total.left_out.operations() == missing);
             // Independent errors partly cancel, so the band is within the sum of the bands.
             REQUIRE(total.low >= low - time * 1e-12);
             REQUIRE(total.high <= high * (1.0 + 1e-12));
