@@ -6,6 +6,7 @@
 #include <span>
 
 #include "hardware/json.h"
+#include "measure/record/choice_json.h"
 #include "measure/record/record.h"
 
 namespace ridge::measure {
@@ -52,6 +53,7 @@ Json to_json(const Geometry& geometry) {
     if (geometry.tile) json["tile"] = tile_json(*geometry.tile);
     json["split"] = geometry.split;
     put(json, "device_memory_bytes", geometry.device_memory);
+    if (geometry.collective) json["collective"] = json_of(*geometry.collective);
     return json;
 }
 
@@ -84,6 +86,7 @@ Json to_json(const Timing& timing) {
     Json times = Json::array();
     Json clocks = Json::array();
     Json throttled = Json::array();
+    Json skews = Json::array();
     bool any_clock = false;
     for (std::size_t i = 0; i < timing.samples.size(); ++i) {
         const Sample& sample = timing.samples[i];
@@ -91,10 +94,12 @@ Json to_json(const Timing& timing) {
         clocks.push_back(sample.clock ? number(sample.clock->base()) : Json());
         any_clock = any_clock || sample.clock.has_value();
         if (sample.throttled) throttled.push_back(i);
+        if (sample.skew) skews.push_back(number(sample.skew->base()));
     }
     json["times_s"] = std::move(times);
     if (any_clock) json["clocks_hz"] = std::move(clocks);
     if (!throttled.items().empty()) json["throttled"] = std::move(throttled);
+    if (!skews.items().empty()) json["skews_s"] = std::move(skews);
     return json;
 }
 
@@ -310,6 +315,9 @@ Geometry read_geometry(const Reader& reader) {
                                     .shared_bytes = kernel.count("shared_bytes"),
                                     .repeat = kernel.count("repeat")});
     }
+    if (const Json* const choice = reader.json().find("collective")) {
+        geometry.collective = choice_in(*choice);
+    }
     return geometry;
 }
 
@@ -362,6 +370,13 @@ std::vector<Sample> read_samples(const Reader& reader) {
                 reader.fail("throttled", "names a sample that does not exist");
             }
             samples[static_cast<std::size_t>(position)].throttled = true;
+        }
+    }
+    if (reader.has("skews_s")) {
+        const std::vector<Json>& skews = reader.array("skews_s");
+        if (skews.size() != samples.size()) reader.fail("skews_s", "must be as many as times_s");
+        for (std::size_t i = 0; i < samples.size(); ++i) {
+            samples[i].skew = Time::from_base(reader.real(skews[i], "skews_s"));
         }
     }
     return samples;

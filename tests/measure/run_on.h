@@ -27,6 +27,24 @@ inline Transcript run_on(const measure::FakePlan& plan, const std::string& line,
         }
         return std::make_unique<measure::FakeDevice>(plan);
     };
+    context.open_group = [&plan](const measure::GroupRequest& request)
+        -> measure::Maybe<std::unique_ptr<measure::Device>> {
+        if (request.gpus > 4) {
+            return measure::Unavailable{.reason = "there is no device 4", .remedy = "use 4"};
+        }
+        return std::make_unique<measure::FakeDevice>(plan);
+    };
+    context.device_count = [] { return 4; };
+    context.topology = [] {
+        return std::vector<measure::GpuPlace>{
+            {.ordinal = 0,
+             .name = "NVIDIA H200",
+             .pci_bus = "0000:01:00.0",
+             .links = measure::NvLinks{.active = 18, .version = 4, .to_switch = true},
+             .numa_node = 1,
+             .reaches = {1}},
+            {.ordinal = 1, .name = "NVIDIA H200", .pci_bus = "0000:02:00.0"}};
+    };
     const int code = cli::run(words_of(line), context);
     return {code, out.str(), err.str()};
 }

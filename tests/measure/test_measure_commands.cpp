@@ -253,3 +253,31 @@ TEST_CASE("effect --measure measures the points of an effect, keeps records, and
     CHECK(asked.out.starts_with("access pattern=bank_conflict "));
     CHECK(std::count(asked.out.begin(), asked.out.end(), '\n') == 6);
 }
+
+TEST_CASE("measure takes collectives between GPUs, alone, drawn, and as a suite") {
+    const Transcript one = run_fake("measure all_reduce --bytes 1048576 --gpus 2");
+    CAPTURE(one.out, one.err);
+    CHECK(one.code == 0);
+    CHECK(holds(one.out, "measured"));
+    CHECK(run_fake("measure all_reduce --bytes 1048576 --gpus 8").code == 3);
+    const Transcript drawn =
+        run_fake("measure --random 5 --collectives --gpus 2 --seed 3 --seconds 0.01");
+    CHECK(drawn.code == 0);
+    CHECK(holds(drawn.err, "5 measured, 0 failed"));
+    const Transcript suite =
+        run_fake("measure --suite collectives --gpus 2 --seconds 0.001 --format csv");
+    CHECK(suite.code == 0);
+    CHECK(holds(suite.err, " 0 failed"));
+    CHECK(holds(suite.out, "all_to_all"));
+    // Mixed with operations of one GPU.
+    const Transcript mixed =
+        run_fake("measure --op \"copy elements=4096\" --op \"broadcast bytes=4096 gpus=4\"");
+    CHECK(mixed.code == 0);
+    CHECK(holds(mixed.out, "broadcast"));
+}
+
+TEST_CASE("doctor says how the GPUs are linked, and which are not") {
+    const Transcript t = run_fake("doctor");
+    CHECK(holds(t.out, "18 NVLinks (version 4) to a"));
+    CHECK(holds(t.out, "reaches no other GPU"));
+}
