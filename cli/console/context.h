@@ -10,6 +10,7 @@
 #include <iosfwd>
 #include <memory>
 
+#include "measure/ranks/link_survey.h"
 #include "measure/ranks/rank.h"
 #include "measure/ranks/rank_group.h"
 #include "measure/ranks/topology.h"
@@ -47,6 +48,7 @@ struct Context {
     OpenGroup open_group = measure::open_group;  ///< several GPUs, for collectives
     std::function<std::int32_t()> device_count = measure::device_count;
     std::function<std::vector<measure::GpuPlace>()> topology = measure::topology;
+    std::function<measure::Maybe<measure::LinkSurvey>()> survey_links = measure::survey_links;
 };
 
 }  // namespace ridge::cli

@@ -281,3 +281,20 @@ TEST_CASE("doctor says how the GPUs are linked, and which are not") {
     CHECK(holds(t.out, "18 NVLinks (version 4) to a"));
     CHECK(holds(t.out, "reaches no other GPU"));
 }
+
+TEST_CASE("links shows what pairs of GPUs and the host carry, and draws it") {
+    const Transcript t = run_fake("links");
+    CAPTURE(t.out, t.err);
+    CHECK(t.code == 0);
+    CHECK(holds(t.out, "391 GB/s"));
+    CHECK(holds(t.out, "55 GB/s"));
+    const auto json = nlohmann::json::parse(run_fake("links --format json").out);
+    CHECK(json["one_way_bytes_per_s"][1][0].get<double>() == 392e9);
+    CHECK(json["one_way_bytes_per_s"][0][0].is_null());
+    CHECK(json["load_s"][0][1].get<double>() == Approx(1.7e-6));
+    const TemporaryFolder folder;
+    CHECK(run_fake("links -o " + folder.path() + "/links.svg").code == 0);
+    const std::string svg = test::whole_file(folder.path() + "/links.svg");
+    CHECK(holds(svg, ">392<"));
+    CHECK(holds(svg, "GPU 1"));
+}
