@@ -294,7 +294,7 @@ TEST_CASE("links shows what pairs of GPUs and the host carry, and draws it") {
     CHECK(json["load_s"][0][1].get<double>() == Approx(1.7e-6));
     const TemporaryFolder folder;
     CHECK(run_fake("links -o " + folder.path() + "/links.svg").code == 0);
-    const std::string svg = test::whole_file(folder.path() + "/links.svg");
+    const std::string svg = test::text_of(folder.path() + "/links.svg");
     CHECK(holds(svg, ">392<"));
     CHECK(holds(svg, "GPU 1"));
 }

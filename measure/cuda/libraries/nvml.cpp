@@ -19,6 +19,12 @@ constexpr int memory_clock_kind = 2;
 constexpr std::uint64_t idle_reason = 0x1;
 constexpr auto watch_interval = std::chrono::milliseconds(20);
 
+/// NVML numbers the revisions of NVLink: 1.0, 2.0, 2.2, 3.0, 3.1, 4.0, 5.0 are 1 to 7.
+std::int32_t generation_of(unsigned int revision) {
+    constexpr std::array<std::int32_t, 8> generations{0, 1, 2, 2, 3, 3, 4, 5};
+    return revision < generations.size() ? generations[revision] : 0;
+}
+
 struct ProcessRecord {
     unsigned int pid;
     unsigned long long used_memory;
@@ -157,7 +163,7 @@ std::optional<NvLinks> Management::links() const {
         unsigned int version = 0;
         if (functions_->link_version != nullptr &&
             functions_->link_version(device_, link, &version) == success) {
-            found.version = static_cast<std::int32_t>(version);
+            found.version = generation_of(version);
         }
         int remote = 0;
         if (functions_->link_remote != nullptr &&
