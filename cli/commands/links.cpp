@@ -130,8 +130,8 @@ Action build_links(CommandLine& line, std::span<const std::string>) {
     add_chart_options(line, options->output);
     add_format_option(line, options->format, "table|json|csv|md");
     line.footer(
-        "`both ways` is the sum of both directions at once, `load` the latency of one load by the\n"
-        "GPU `from` from the memory of `to`. -o draws the bandwidth between GPUs as a heat map.\n"
+        "`both ways` is the sum of both directions at once, `load` the latency of a load\n"
+        "by the GPU `from` from the memory of `to`. -o draws the bandwidth between GPUs.\n"
         "Example:\n"
         "  ridge links -o links.svg\n"
         "Exit code 3 when there is no device to measure on.");

@@ -43,7 +43,7 @@ struct MeasureArguments {
     std::string format;
     double seconds = 0.5;
     double budget = 0.0;
-    std::int32_t gpus = 0;
+    std::int32_t ranks = 0;
     bool collectives = false;
     bool no_counters = false;
     bool retry = false;
@@ -52,7 +52,7 @@ struct MeasureArguments {
 /// The GPUs among which collectives are drawn or taken from the suite.
 std::int32_t gpus_of(const Context& context, const MeasureArguments& arguments) {
     const std::int32_t found = context.device_count();
-    const std::int32_t gpus = arguments.gpus > 0 ? arguments.gpus : found;
+    const std::int32_t gpus = arguments.ranks > 0 ? arguments.ranks : found;
     if (gpus < 2) {
         throw DeviceError("collectives need at least 2 GPUs; this machine shows " +
                           std::to_string(found));
@@ -265,7 +265,7 @@ Action build_measure(CommandLine& line, std::span<const std::string> arguments) 
         .in_range(1, 100000);
     line.flag("--collectives", options->collectives,
               "draw collectives between GPUs instead of kernels (with --random)");
-    line.option("--gpus", options->gpus,
+    line.option("--ranks", options->ranks,
                 "GPUs among which drawn collectives and those of the suite run (default all)")
         .value("COUNT")
         .in_range(std::int32_t{2}, std::int32_t{64});

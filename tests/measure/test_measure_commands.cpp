@@ -261,11 +261,11 @@ TEST_CASE("measure takes collectives between GPUs, alone, drawn, and as a suite"
     CHECK(holds(one.out, "measured"));
     CHECK(run_fake("measure all_reduce --bytes 1048576 --gpus 8").code == 3);
     const Transcript drawn =
-        run_fake("measure --random 5 --collectives --gpus 2 --seed 3 --seconds 0.01");
+        run_fake("measure --random 5 --collectives --ranks 2 --seed 3 --seconds 0.01");
     CHECK(drawn.code == 0);
     CHECK(holds(drawn.err, "5 measured, 0 failed"));
     const Transcript suite =
-        run_fake("measure --suite collectives --gpus 2 --seconds 0.001 --format csv");
+        run_fake("measure --suite collectives --ranks 2 --seconds 0.001 --format csv");
     CHECK(suite.code == 0);
     CHECK(holds(suite.err, " 0 failed"));
     CHECK(holds(suite.out, "all_to_all"));
@@ -277,8 +277,8 @@ TEST_CASE("measure takes collectives between GPUs, alone, drawn, and as a suite"
 }
 
 TEST_CASE("doctor says how the GPUs are linked, and which are not") {
-    const Transcript t = run_fake("doctor");
-    CHECK(holds(t.out, "18 NVLinks (version 4) to a"));
+    const Transcript t = run_fake("doctor --format json");
+    CHECK(holds(t.out, "18 NVLinks (version 4) to a switch; reaches GPU 1; NUMA node 1"));
     CHECK(holds(t.out, "reaches no other GPU"));
 }
 
