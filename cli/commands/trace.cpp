@@ -7,6 +7,7 @@
 #include "cli/charts/program_charts.h"
 #include "cli/charts/rank_chart.h"
 #include "cli/commands/commands.h"
+#include "cli/console/json_document.h"
 #include "cli/options/command_line.h"
 #include "cli/options/operation_command.h"
 #include "cli/views/ranks.h"
@@ -60,7 +61,7 @@ void write_one(const Context& context, const programs::TraceReport& report, Form
                std::size_t rows) {
     switch (format) {
         case Format::json:
-            context.out << to_json(report).text(2) << '\n';
+            write_document(context.out, "trace", to_json(report));
             break;
         case Format::csv:
             write_csv(context.out, operator_table(report, true));
