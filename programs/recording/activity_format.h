@@ -50,7 +50,8 @@ enum class ActivityTag : std::uint8_t {
     note = 15,      ///< what could not be recorded, and why
     counters = 16,  ///< hardware counters of one launch
     sample = 17,    ///< rates of the whole GPU over a short interval
-    finish = 18     ///< the process ended normally
+    finish = 18,    ///< the process ended normally
+    metrics = 19    ///< all values of one counted launch, by the profiler's names
 };
 
 /// Contents of a file: times of everything, or counters of some launches, whose times are not used.
@@ -185,6 +186,14 @@ struct SampleActivity {
     double tensor_active = -1.0;  ///< share of cycles in which the tensor pipe is active
 };
 
+/// The values of one set for one launch, by the names that the profiler gives them. A launch has one
+/// such record for each set that it was counted with.
+struct MetricActivity {
+    std::uint32_t shape = 0;
+    std::uint32_t names = 0;    ///< text: the names, one blank between two of them
+    std::string_view values{};  ///< a double for each name
+};
+
 struct FinishActivity {
     std::uint64_t time_ns = 0;
 };
@@ -266,6 +275,10 @@ void describe(Fields& fields, SampleActivity& v) {
     fields("reserved", v.reserved)("dram_read_bytes", v.dram_read_bytes);
     fields("dram_write_bytes", v.dram_write_bytes)("sm_active", v.sm_active);
     fields("tensor_active", v.tensor_active);
+}
+template <class Fields>
+void describe(Fields& fields, MetricActivity& v) {
+    fields("shape", v.shape)("names", v.names)("values", v.values);
 }
 template <class Fields>
 void describe(Fields& fields, FinishActivity& v) {

@@ -52,7 +52,8 @@ std::string activity_schema() {
            line_of<StartActivity>(start, "start") + line_of<StopActivity>(stop, "stop") +
            line_of<LostActivity>(lost, "lost") + line_of<NoteActivity>(note, "note") +
            line_of<CounterActivity>(counters, "counters") +
-           line_of<SampleActivity>(sample, "sample") + line_of<FinishActivity>(finish, "finish");
+           line_of<SampleActivity>(sample, "sample") + line_of<FinishActivity>(finish, "finish") +
+           line_of<MetricActivity>(metrics, "metrics");
 }
 
 ActivityWriter::~ActivityWriter() {
@@ -104,6 +105,7 @@ template void ActivityWriter::append_locked(ActivityTag, StopActivity&);
 template void ActivityWriter::append_locked(ActivityTag, LostActivity&);
 template void ActivityWriter::append_locked(ActivityTag, NoteActivity&);
 template void ActivityWriter::append_locked(ActivityTag, CounterActivity&);
+template void ActivityWriter::append_locked(ActivityTag, MetricActivity&);
 template void ActivityWriter::append_locked(ActivityTag, SampleActivity&);
 template void ActivityWriter::append_locked(ActivityTag, FinishActivity&);
 

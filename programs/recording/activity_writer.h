@@ -51,6 +51,7 @@ class ActivityWriter {
     void write(LostActivity value) { append(ActivityTag::lost, value); }
     void write(NoteActivity value) { append(ActivityTag::note, value); }
     void write(CounterActivity value) { append(ActivityTag::counters, value); }
+    void write(MetricActivity value) { append(ActivityTag::metrics, value); }
     void write(SampleActivity value) { append(ActivityTag::sample, value); }
     void write(FinishActivity value) { append(ActivityTag::finish, value); }
 

@@ -128,6 +128,9 @@ class ProcessReader {
             case ActivityTag::counters:
                 add_counters(records_.as<CounterActivity>());
                 break;
+            case ActivityTag::metrics:
+                add_metrics(records_.as<MetricActivity>());
+                break;
             case ActivityTag::sample:
                 add_sample(records_.as<SampleActivity>());
                 break;
@@ -291,6 +294,13 @@ class ProcessReader {
         const LaunchShape* const launch = shape(value.shape);
         if (launch == nullptr) return;
         run_.counted[{launch->name, launch->grid, launch->block}].add(process_, value);
+    }
+    void add_metrics(const MetricActivity& value) {
+        const LaunchShape* const launch = shape(value.shape);
+        const std::optional<TextId> names = text(value.names);
+        if (launch == nullptr || !names) return;
+        run_.counted[{launch->name, launch->grid, launch->block}].add(run_.trace.text(*names),
+                                                                      value);
     }
     void add_sample(const SampleActivity& value) {
         if (!times(value.start_ns, value.duration_ns)) return;

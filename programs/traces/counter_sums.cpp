@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "hardware/packed_fma.h"
 
@@ -40,6 +41,19 @@ void CounterSums::add(std::int64_t process, const CounterActivity& counted) {
     tensor_active_.add(counted.tensor_active);
 }
 
+void CounterSums::add(std::string_view names, const MetricActivity& counted) {
+    constexpr std::size_t most_metrics = 1000;
+    std::string_view values = counted.values;
+    while (!names.empty() && values.size() >= sizeof(double) && metrics_.size() < most_metrics) {
+        const std::size_t end = std::min(names.find(' '), names.size());
+        double value = 0.0;
+        std::memcpy(&value, values.data(), sizeof value);
+        if (end > 0) metrics_[std::string(names.substr(0, end))].add(value);
+        values.remove_prefix(sizeof value);
+        names.remove_prefix(std::min(end + 1, names.size()));
+    }
+}
+
 double CounterSums::tensor_flop() const {
     // A kernel uses one type, so the set with the largest count has all of its FLOP.
     double flop = tensor_.value();
@@ -60,6 +74,9 @@ KernelCounters CounterSums::mean() const {
                        .special_results = special_.value(),
                        .occupancy = occupancy_.value(),
                        .tensor_active = tensor_active_.value()};
+    for (const auto& [name, mean] : metrics_) {
+        if (mean.count > 0) one.metrics.emplace(name, mean.value());
+    }
     for (const auto& [number, set] : sets_) {
         one.launches = std::max(one.launches, set.launches);
         one.passes += set.passes;

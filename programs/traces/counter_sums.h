@@ -9,6 +9,8 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <string>
+#include <string_view>
 
 #include "programs/recording/activity_format.h"
 #include "programs/traces/counters.h"
@@ -18,6 +20,8 @@ namespace ridge::programs {
 class CounterSums {
   public:
     void add(std::int64_t process, const CounterActivity& counted);
+    /// Values by the names that the profiler gives them: `names` has blanks between them.
+    void add(std::string_view names, const MetricActivity& counted);
 
     /// Per launch; each value is the mean over the launches that have it.
     [[nodiscard]] KernelCounters mean() const;
@@ -43,6 +47,7 @@ class CounterSums {
     Mean duration_, dram_read_, dram_write_, l2_, shared_, tensor_;
     std::map<std::uint32_t, Mean> tensor_by_type_;  ///< by set
     Mean vector_, packed_, packed_on_pipe_, special_, occupancy_, tensor_active_;
+    std::map<std::string, Mean, std::less<>> metrics_;
     std::map<std::uint32_t, Set> sets_;
     std::map<std::int64_t, std::uint32_t> missing_;  ///< after each process's last launch
 };

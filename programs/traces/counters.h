@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 
 namespace ridge::programs {
 
@@ -23,6 +25,9 @@ struct KernelCounters {
     double sm_throughput = -1.0;
     double memory_throughput = -1.0;
     double dram_throughput = -1.0;
+
+    /// Everything that was counted, by the profiler's names; see kernel/causes.
+    std::map<std::string, double> metrics{};
 
     [[nodiscard]] double dram_bytes() const {
         const bool counted = dram_read_bytes >= 0.0 && dram_write_bytes >= 0.0;

@@ -77,16 +77,17 @@ TEST_CASE("GH100 takes every metric in four passes") {
 }
 
 TEST_CASE(
-    "On GH100 two single-pass sets serve every kernel, and one more set each type of tensor work") {
+    "On GH100 nine single-pass sets serve every kernel, and one more set each type of tensor work") {
     const Cupti* table = cupti_or_skip();
     if (table == nullptr) return;
     const CounterSets sets(*table, "GH100");
-    CHECK(sets.common() == 0b11U);
-    CHECK(sets.size() == 6);
+    CHECK(sets.common() == 0b1'1111'1100'0011U);  // two of bytes and work, seven of causes
+    CHECK(sets.by_type() == 0b111100U);
+    CHECK(sets.size() == 13);
     for (unsigned set = 0; set < sets.size(); ++set) CHECK(sets[set].passes == 1);
     CHECK(sets.together().passes == sets.size());
     CHECK(sets.pass_of(0) == 0);
-    CHECK(sets.pass_of(1) == 5);  // set 1 holds the counters of software, which come last
+    CHECK(sets.pass_of(1) == 12);  // set 1 holds the counters of software, which come last
     CHECK(sets.pass_of(2) == 1);
     CHECK(holds(sets[0].metrics, Meaning::dram_write));
     CHECK(holds(sets[0].metrics, Meaning::occupancy));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "hardware/error.h"
+#include "measure/cuda/counters/cause_metrics.h"
 #include "measure/cuda/counters/pass_groups.h"
 
 namespace ridge::measure::cuda {
@@ -66,6 +67,15 @@ CounterSets::CounterSets(const Cupti& cupti, std::string chip)
     : cupti_(&cupti),
       chip_(std::move(chip)),
       host_(std::make_unique<HostProfiler>(cupti, chip_, std::span<const std::uint8_t>())) {
+    add_work();
+    types_ = sets_.size();
+    add_types();
+    causes_ = sets_.size();
+    for (const std::vector<Metric>& set : cause_sets()) add(known_metrics(set));
+    gather();
+}
+
+void CounterSets::add_work() {
     constexpr std::array groups{CounterGroup::traffic, CounterGroup::arithmetic,
                                 CounterGroup::tensor};
     std::array<std::vector<Metric>, 3> parts;
@@ -78,17 +88,23 @@ CounterSets::CounterSets(const Cupti& cupti, std::string chip)
         const std::vector<Metric> instructions = known_metrics(parts[2]);
         of_all.insert(of_all.end(), instructions.begin(), instructions.end());
     }
-    add(of_all);
-    add(known_metrics(parts[1]));
-    common_ = sets_.size();
+    const auto with = [this](std::vector<Metric> metrics, std::span<const Metric> more) {
+        metrics.insert(metrics.end(), more.begin(), more.end());
+        return known_metrics(metrics);
+    };
+    const std::vector<Metric> fuller = with(of_all, cause_metrics_beside_traffic());
+    add(plan_profile(*cupti_, chip_, fuller, {}).passes <= 1 ? fuller : of_all);
+    add(with(parts[1], cause_metrics_of_software()));
+}
+
+void CounterSets::add_types() {
     for (const std::vector<Metric>& type : single_tensor_types()) {
         const std::vector<Metric> known = known_metrics(type);
         if (!known.empty() && known.front().name == type.front().name) add(known);
     }
-    if (sets_.size() == common_) {
-        for (const Metric& type : accepted_metrics(cupti, chip_, tensor_types())) add({type});
+    if (sets_.size() == types_) {
+        for (const Metric& type : accepted_metrics(*cupti_, chip_, tensor_types())) add({type});
     }
-    gather();
 }
 
 void CounterSets::gather() {
@@ -137,7 +153,7 @@ void CounterSets::add(const std::vector<Metric>& metrics) {
 }
 
 std::uint32_t CounterSets::by_type() const {
-    return ((1U << sets_.size()) - 1) & ~common();
+    return bits(types_, causes_);
 }
 
 std::uint32_t CounterSets::types_of(std::span<const KernelValues> seen) const {
@@ -152,7 +168,7 @@ std::uint32_t CounterSets::types_of(std::span<const KernelValues> seen) const {
     // fp64 products use another pipe, and vector instructions scale them.
     if (sum_of(seen, Meaning::fma, "_op_d") == 0.0) return 0;
     std::uint32_t types = 0;
-    for (std::size_t set = common_; set < sets_.size(); ++set) {
+    for (std::size_t set = types_; set < causes_; ++set) {
         const auto& metrics = sets_[set].metrics;
         const bool fp64 = std::any_of(metrics.begin(), metrics.end(), [](const Metric& metric) {
             return metric.name.find("fp64") != std::string_view::npos;
@@ -178,7 +194,7 @@ std::uint32_t CounterSets::likeliest_type(std::string_view kernel, std::uint32_t
          {"int8", "int8"}}};
     for (const auto& [word, type] : words) {
         if (kernel.find(word) == kernel.npos) continue;
-        for (std::size_t set = common_; set < sets_.size(); ++set) {
+        for (std::size_t set = types_; set < causes_; ++set) {
             const std::string_view metric = sets_[set].metrics.front().name;
             const auto bit = std::uint32_t{1} << set;
             if ((among & bit) != 0 && metric.find(type) != metric.npos) return bit;

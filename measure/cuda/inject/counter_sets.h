@@ -49,7 +49,7 @@ class CounterSets {
     [[nodiscard]] std::size_t pass_of(unsigned set) const;
 
     /// The sets that every kernel needs, one bit each.
-    [[nodiscard]] std::uint32_t common() const { return (1U << common_) - 1; }
+    [[nodiscard]] std::uint32_t common() const { return bits(0, types_) | bits(causes_, size()); }
     /// The sets that count tensor work by type, one bit each.
     [[nodiscard]] std::uint32_t by_type() const;
     /// The sets by type that a kernel needs, given the counters seen so far.
@@ -66,10 +66,17 @@ class CounterSets {
     std::string chip_;
     /// Makes `together_` from the sets.
     void gather();
+    /// What every kernel needs: bytes and work.
+    void add_work();
+    void add_types();
+    [[nodiscard]] static std::uint32_t bits(std::size_t first, std::size_t end) {
+        return (std::uint32_t{1} << end) - (std::uint32_t{1} << first);
+    }
 
     std::vector<ProfilePlan> sets_;
     ProfilePlan together_;
-    std::size_t common_ = 0;
+    std::size_t types_ = 0;   ///< the first set that counts tensor work by type
+    std::size_t causes_ = 0;  ///< the first set after these: of stalls, pipes, conflicts
     std::unique_ptr<HostProfiler> host_;
 };
 
@@ -94,6 +101,9 @@ class ContextCounter {
     [[nodiscard]] unsigned nearest(std::uint32_t among) const;
     /// Starts counting with a set. Throws Busy when the counters are not available.
     void start(unsigned set);
+    /// Gives the profiler up, for example because code is unloaded that it has changed; nothing may
+    /// be running. The next start makes a new one.
+    void forget() { profiler_.reset(); }
     /// Stops and returns the values of the set's metrics, one row per launch since `start`.
     [[nodiscard]] std::vector<std::vector<double>> stop();
 

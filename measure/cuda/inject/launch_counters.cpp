@@ -34,50 +34,16 @@ constexpr std::array ends_of_captures{
     CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture,
     CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz,
 };
+// Code goes away: CUPTI has added instructions to it, and its profiler would take the handles of
+// kernels that are loaded later for those of the old ones, which ends in a crash.
+constexpr std::array unloads{
+    CUPTI_DRIVER_TRACE_CBID_cuModuleUnload,
+    CUPTI_DRIVER_TRACE_CBID_cuLibraryUnload,
+};
 constexpr std::array replays{
     CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
     CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz,
 };
-constexpr std::array launch_calls{
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz,
-};
-
-/// What a launch call says about the launch.
-struct LaunchCall {
-    programs::ShapeActivity shape{};
-    CUstream stream = nullptr;
-};
-
-/// All three forms of parameters have these field names.
-template <class Parameters>
-LaunchCall call_of(const Parameters& launch) {
-    return {.shape = {.grid_x = launch.gridDimX,
-                      .grid_y = launch.gridDimY,
-                      .grid_z = launch.gridDimZ,
-                      .block_x = launch.blockDimX,
-                      .block_y = launch.blockDimY,
-                      .block_z = launch.blockDimZ},
-            .stream = launch.hStream};
-}
-
-LaunchCall call_of(CUpti_CallbackId id, const void* parameters) {
-    switch (id) {
-        case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx:
-        case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz:
-            return call_of(*static_cast<const cuLaunchKernelEx_params*>(parameters)->config);
-        case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel:
-        case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz:
-            return call_of(*static_cast<const cuLaunchCooperativeKernel_params*>(parameters));
-        default:
-            return call_of(*static_cast<const cuLaunchKernel_params*>(parameters));
-    }
-}
-
 /// Whether a launch is captured into a graph. It then does not run, and profiler calls are
 /// forbidden.
 bool is_captured(CUstream stream) {
@@ -226,10 +192,11 @@ LaunchCounters& LaunchCounters::open(Session& session, CUpti_SubscriberHandle su
             session.cupti().enable_callback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, call);
         }
     };
-    listen(launch_calls);
+    listen(launch_calls());
     listen(captures);
     listen(ends_of_captures);
     listen(replays);
+    listen(unloads);
     session.cupti().enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
                                     CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
     if (session.options().repeats) counters->listen_to_all_calls(subscriber);
@@ -239,7 +206,7 @@ LaunchCounters& LaunchCounters::open(Session& session, CUpti_SubscriberHandle su
 void LaunchCounters::on_call(CUpti_CallbackId id, const CUpti_CallbackData& call) {
     LaunchCounters& self = *counters;
     const bool enters = call.callbackSite == CUPTI_API_ENTER;
-    if (is_one_of(launch_calls, id)) {
+    if (is_one_of(launch_calls(), id)) {
         self.on_launch(id, call);
     } else if (is_one_of(captures, id)) {
         // Profiler calls are forbidden while a stream is captured.
@@ -253,6 +220,8 @@ void LaunchCounters::on_call(CUpti_CallbackId id, const CUpti_CallbackData& call
         if (!enters && self.capturing_ > 0) --self.capturing_;
     } else if (is_one_of(replays, id)) {
         if (enters) self.read_safely();
+    } else if (is_one_of(unloads, id)) {
+        if (enters) self.unloading();
     } else {
         self.follow(id, call);
     }
@@ -271,7 +240,7 @@ void LaunchCounters::on_launch(CUpti_CallbackId id, const CUpti_CallbackData& ca
             read();
         } else if (capturing_ == 0 && !is_captured(launch.stream)) {
             launch.shape.name = kernel_name(session_->writer(), call.symbolName);
-            before(launch.shape, call.symbolName, call.context);
+            before(launch, call.symbolName, call.context);
             if (replay_ && active_ != nullptr) replay_->record(id, call.functionParams);
         }
     } catch (const Busy& busy) {
@@ -326,20 +295,25 @@ std::uint32_t LaunchCounters::missing_of(Launched& launch, const programs::Shape
     return next_of(wanted, launch.name, sets);
 }
 
-void LaunchCounters::before(const programs::ShapeActivity& shape, const char* name,
-                            CUcontext context) {
+void LaunchCounters::before(const LaunchCall& call, const char* name, CUcontext context) {
+    const programs::ShapeActivity& shape = call.shape;
     ContextCounter& counter = counter_of(context);
     const std::uint32_t number = session_->writer().shape(shape);
     Launched& launch = launches_[{context, number}];
     if (launch.name.empty()) {
         launch.name = name;
         launch.shape = number;
+        arguments_.forget();
+        launch.argument_bytes =
+            arguments_.reachable_bytes(call.function, call.parameters, call.extra);
     }
     if (active_ != nullptr && active_context_ != context) {
         turns_.stopped();
         read();
     }
-    const SetTurns::Turn turn = turns_.next(missing_of(launch, shape, counter.sets()));
+    const bool waits = active_ == nullptr && is_restless();
+    const std::uint32_t missing = waits ? 0 : missing_of(launch, shape, counter.sets());
+    const SetTurns::Turn turn = turns_.next(missing);
     if (turn.stop) read();
     if (turn.start) {
         if (replay_) static_cast<void>(replay_->open(context));
@@ -415,6 +389,7 @@ void LaunchCounters::keep(const CounterSets& sets, unsigned set, Launched& launc
     if ((sets.by_type() >> set & 1U) != 0) launch.asked = false;
     if (!is_number(values)) return;
     KernelValues kernel{.metrics = sets[set].metrics, .values = std::move(values)};
+    write_metrics(kernel, launch);
     programs::CounterActivity activity = activity_of(kernel);
     const std::uint32_t types = sets.by_type();
     if ((types >> set & 1U) != 0) {
@@ -434,6 +409,38 @@ void LaunchCounters::keep(const CounterSets& sets, unsigned set, Launched& launc
     activity.set = set;
     activity.missing = launch.missing;
     session_->writer().write(activity);
+}
+
+void LaunchCounters::write_metrics(const KernelValues& kernel, const Launched& launch) {
+    std::string names;
+    for (const Metric& metric : kernel.metrics) names += std::string(metric.name) + ' ';
+    std::vector<double> values = kernel.values;
+    if (launch.argument_bytes >= 0.0) {
+        names += "ridge__argument_bytes ";
+        values.push_back(launch.argument_bytes);
+    }
+    names.pop_back();
+    session_->writer().write(programs::MetricActivity{
+        .shape = launch.shape,
+        .names = session_->writer().text(names),
+        .values = {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double)}});
+}
+
+void LaunchCounters::unloading() {
+    const std::lock_guard lock(launching_);
+    if (depth_ > 0) return;
+    read_safely();
+    ++depth_;
+    for (const auto& [context, counter] : contexts_) counter->forget();
+    --depth_;
+    ++unloads_;
+    last_unload_ = std::chrono::steady_clock::now();
+}
+
+bool LaunchCounters::is_restless() const {
+    constexpr int tolerated = 20;  // a new profiler takes some tenths of a second
+    constexpr auto calm = std::chrono::milliseconds(50);
+    return unloads_ > tolerated && std::chrono::steady_clock::now() - last_unload_ < calm;
 }
 
 void LaunchCounters::enable(bool on) {

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <map>
 #include <memory>
@@ -26,6 +27,8 @@
 #include <vector>
 
 #include "measure/cuda/inject/counter_sets.h"
+#include "measure/cuda/inject/kernel_arguments.h"
+#include "measure/cuda/inject/launch_call.h"
 #include "measure/cuda/inject/launch_replay.h"
 #include "measure/cuda/inject/session.h"
 #include "measure/cuda/inject/set_turns.h"
@@ -61,12 +64,13 @@ class LaunchCounters {
         std::map<unsigned, std::int64_t> counts{};
         std::vector<KernelValues> seen{};  ///< counters that decide whether to count by type
         std::string name{};
+        double argument_bytes = -1.0;  ///< of the memory that its arguments point into
     };
 
     explicit LaunchCounters(Session& session);
 
     void on_launch(CUpti_CallbackId id, const CUpti_CallbackData& call);
-    void before(const programs::ShapeActivity& shape, const char* name, CUcontext context);
+    void before(const LaunchCall& call, const char* name, CUcontext context);
     [[nodiscard]] std::shared_ptr<const CounterSets> sets_on(int device);
     [[nodiscard]] ContextCounter& counter_of(CUcontext context);
     /// One profiler per set if this run counts only one set, because it starts sooner.
@@ -91,6 +95,12 @@ class LaunchCounters {
     void listen_to_all_calls(CUpti_SubscriberHandle subscriber);
     void repeat(ContextCounter& counter, const std::vector<Launched*>& batch);
     void keep(const CounterSets& sets, unsigned set, Launched& launch, std::vector<double> values);
+    /// Writes the values under their own names.
+    void write_metrics(const KernelValues& kernel, const Launched& launch);
+    /// Called before code is unloaded.
+    void unloading();
+    /// Whether code was unloaded so often and so recently that more of it will be.
+    [[nodiscard]] bool is_restless() const;
     void give_up(const std::string& why);
 
     Session* session_;
@@ -112,6 +122,9 @@ class LaunchCounters {
     std::vector<Launched*> ranges_;  ///< since the set started; null if the launch was not wanted
     std::vector<Launched*> batch_;   ///< since the set started
     std::optional<LaunchReplay> replay_;
+    int unloads_ = 0;
+    std::chrono::steady_clock::time_point last_unload_{};
+    KernelArguments arguments_;
     std::vector<CallKind> kinds_;  ///< kinds of the driver's calls
 };
 

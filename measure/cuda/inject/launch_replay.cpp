@@ -16,8 +16,6 @@ struct LaunchReplay::Driver {
     Pointer<decltype(cuMemGetInfo_v2)> memory_info = nullptr;
     Pointer<decltype(cuMemcpyDtoD_v2)> copy = nullptr;
     Pointer<decltype(cuCtxSynchronize)> synchronize = nullptr;
-    Pointer<decltype(cuFuncGetParamInfo)> function_argument = nullptr;
-    Pointer<decltype(cuKernelGetParamInfo)> kernel_argument = nullptr;
     Pointer<decltype(cuLaunchKernelEx)> launch = nullptr;
 
     static const Driver* find();
@@ -47,19 +45,6 @@ bool can_copy(const CUlaunchAttribute& attribute) {
         default:
             return false;
     }
-}
-
-/// Address and size of arguments that were passed as one buffer.
-std::span<const std::byte> buffer_of(void* const* extra) {
-    const void* data = nullptr;
-    std::size_t size = 0;
-    for (int i = 0; extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
-        if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER) data = extra[i + 1];
-        if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE) {
-            std::memcpy(&size, extra[i + 1], sizeof size);
-        }
-    }
-    return {static_cast<const std::byte*>(data), size};
 }
 
 /// Whether the default stream of the call is that of the thread.
@@ -102,8 +87,8 @@ const LaunchReplay::Driver* LaunchReplay::Driver::find() {
                          find(library, "cuMemGetInfo_v2", driver.memory_info) &&
                          find(library, "cuMemcpyDtoD_v2", driver.copy) &&
                          find(library, "cuCtxSynchronize", driver.synchronize) &&
-                         find(library, "cuFuncGetParamInfo", driver.function_argument) &&
-                         find(library, "cuKernelGetParamInfo", driver.kernel_argument) &&
+                         dlsym(library, "cuFuncGetParamInfo") != nullptr &&
+                         dlsym(library, "cuKernelGetParamInfo") != nullptr &&
                          find(library, "cuLaunchKernelEx", driver.launch);
         return all ? std::optional(driver) : std::nullopt;
     }();
@@ -132,6 +117,7 @@ void LaunchReplay::loaded(std::span<const char> cubin) {
 
 bool LaunchReplay::open(CUcontext context) {
     close();
+    arguments_.forget();
     if (!is_possible()) return false;
     std::size_t bytes = 0;
     saved_ = memory_[context].regions();
@@ -164,33 +150,14 @@ bool LaunchReplay::copy(bool back) {
     return driver_->synchronize() == CUDA_SUCCESS;
 }
 
-const std::vector<LaunchReplay::Argument>& LaunchReplay::arguments_of(CUfunction function) {
-    const auto [found, is_new] = arguments_.try_emplace(function);
-    if (!is_new) return found->second;
-    Argument argument;
-    std::vector<Argument>& all = found->second;
-    while (driver_->function_argument(function, all.size(), &argument.offset, &argument.size) ==
-           CUDA_SUCCESS) {
-        all.push_back(argument);
-    }
-    if (!all.empty()) return all;
-    // The handle may be that of a kernel.
-    auto* const kernel = reinterpret_cast<CUkernel>(function);
-    while (driver_->kernel_argument(kernel, all.size(), &argument.offset, &argument.size) ==
-           CUDA_SUCCESS) {
-        all.push_back(argument);
-    }
-    return all;
-}
-
 bool LaunchReplay::keep(Recorded& launch, void** parameters, void** extra) {
     if (extra != nullptr) {
-        const std::span<const std::byte> buffer = buffer_of(extra);
+        const std::span<const std::byte> buffer = argument_buffer(extra);
         launch.packed = true;
         launch.arguments.assign(buffer.begin(), buffer.end());
         return true;
     }
-    const std::vector<Argument>& arguments = arguments_of(launch.function);
+    const std::vector<KernelArgument>& arguments = arguments_.of(launch.function);
     if (arguments.empty()) return parameters == nullptr || parameters[0] == nullptr;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         const auto [offset, size] = arguments[i];

@@ -27,6 +27,7 @@
 #include <string>
 #include <vector>
 
+#include "measure/cuda/inject/kernel_arguments.h"
 #include "measure/cuda/inject/replay_rules.h"
 #include "measure/cuda/libraries/cupti.h"
 
@@ -68,13 +69,8 @@ class LaunchReplay {
         std::vector<std::size_t> offsets{};  ///< empty if the arguments are one buffer
         bool packed = false;
     };
-    struct Argument {
-        std::size_t offset = 0;
-        std::size_t size = 0;
-    };
     struct Driver;
 
-    [[nodiscard]] const std::vector<Argument>& arguments_of(CUfunction function);
     [[nodiscard]] bool keep(Recorded& launch, void** parameters, void** extra);
     /// Copies all saved memory, in either direction.
     [[nodiscard]] bool copy(bool back);
@@ -83,7 +79,7 @@ class LaunchReplay {
     const Driver* driver_;
     std::string refusal_;
     std::map<CUcontext, DeviceMemory> memory_;
-    std::map<CUfunction, std::vector<Argument>> arguments_;
+    KernelArguments arguments_;  ///< of the batch: unloading code ends a batch
     std::vector<Recorded> launches_;
     std::map<std::uint64_t, std::uint64_t> saved_;  ///< regions at the start of the batch
     CUdeviceptr copy_ = 0;

@@ -59,7 +59,6 @@ std::vector<fs::path> python_package_folders() {
                 for (const fs::path& package : folders_like(vendor, "cu")) {
                     found.push_back(package / "lib");
                 }
-                found.push_back(vendor / "nccl" / "lib");
             }
         }
     }
