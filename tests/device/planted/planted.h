@@ -1,0 +1,46 @@
+// Kernels with one planted fault each, and the same work without it; see planted_main.cu.
+//
+// Every kernel has a neutral name, kNNa with the fault and kNNb without, so that no name helps a
+// tool to guess. faults.csv says what was planted. The work is the same in both: the same elements
+// read and written, the same arithmetic that the result needs.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace planted {
+
+/// Device memory that all kernels share; filled with varied numbers before the first launch.
+struct Memory {
+    float* in = nullptr;             ///< `floats` values
+    float* out = nullptr;            ///< as many
+    std::uint32_t* next = nullptr;   ///< a permutation of `links` indices in one cycle
+    std::uint32_t* index = nullptr;  ///< `links` random indices below `links`
+};
+inline constexpr std::size_t floats = std::size_t{1} << 26U;  // 256 MiB
+inline constexpr std::uint32_t links = 1U << 24U;
+
+struct Launch {
+    const char* name;
+    void (*run)(const Memory&);
+};
+
+std::vector<Launch> memory_launches();
+std::vector<Launch> field_launches();
+std::vector<Launch> arithmetic_launches();
+std::vector<Launch> schedule_launches();
+/// Kernels of libraries and copies at the roof; `library` ones are skipped if the library is absent.
+std::vector<Launch> healthy_launches();
+
+/// First index of a grid-stride loop, and its step.
+__device__ inline std::size_t first_index() {
+    return blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
+}
+__device__ inline std::size_t step_of_grid() {
+    return gridDim.x * std::size_t{blockDim.x};
+}
+
+}  // namespace planted
