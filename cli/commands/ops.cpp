@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "cli/commands/commands.h"
-#include "cli/console/json_document.h"
 #include "cli/console/table.h"
 #include "cli/options/command_line.h"
 #include "cli/options/operation_command.h"
@@ -212,7 +211,7 @@ int list_operations(const Context& context, Format format) {
 
 int show_operation(const Context& context, const model::OperationInfo& info, Format format) {
     if (format == Format::json) {
-        write_document(context.out, "operation", json_of(info));
+        context.out << json_of(info).text(2) << '\n';
         return success;
     }
     const bool functions = info.kind == model::OperationKind::elementwise;

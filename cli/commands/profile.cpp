@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -248,6 +249,12 @@ ChildStatus count(const Context& context, const ProfileOptions& options, const s
     return status;
 }
 
+/// Whether the user ended the program.
+bool was_stopped(const ChildStatus& status) {
+    constexpr int by_signal = 128;
+    return status.code == by_signal + SIGINT || status.code == by_signal + SIGTERM;
+}
+
 int profile(const Context& context, const ProfileOptions& options) {
     if (options.command.empty()) {
         throw InputError("COMMAND is missing", {}, "ridge profile -- python train.py");
@@ -268,7 +275,13 @@ int profile(const Context& context, const ProfileOptions& options) {
     ChildStatus status = record(context, options, library, recording_of(options, prefix));
     if (!status.failure.empty()) return status.code;
     if (options.counters && status.code == 0) {
-        status = count(context, options, library, prefix);
+        const ChildStatus counted = count(context, options, library, prefix);
+        if (was_stopped(counted)) {
+            status = counted;
+        } else if (!counted.failure.empty() || counted.code != 0) {
+            context.err << "ridge: the program fails when it runs again for the counters; its first "
+                           "run stands, with the counters that were read until then\n";
+        }
     }
     TraceOptions report = options.trace;
     report.files = files_of(prefix);

@@ -7,7 +7,6 @@
 #include <ostream>
 
 #include "cli/commands/vram.h"
-#include "cli/console/json_document.h"
 #include "cli/console/table.h"
 #include "cli/options/command_line.h"
 #include "cli/options/operation_command.h"
@@ -176,7 +175,7 @@ Action build_vram_kv_cache(CommandLine& line) {
     return [options](const Context& context) {
         const KvAnswer answer = answer_for(context, *options);
         if (options->format == "json") {
-            write_document(context.out, "kv-cache", json_of(answer, options->kind));
+            context.out << json_of(answer, options->kind).text(2) << '\n';
         } else if (options->format == "csv") {
             write_csv(context.out, exact_table(answer, options->kind));
         } else if (options->format == "md") {

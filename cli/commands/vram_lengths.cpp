@@ -6,7 +6,6 @@
 #include <ostream>
 #include <sstream>
 
-#include "cli/console/json_document.h"
 #include "cli/console/table.h"
 #include "cli/options/operation_command.h"
 #include "cli/options/sweep_range.h"
@@ -205,7 +204,7 @@ void write_lengths(const Context& context, const LengthQuestion& question, const
     }
     switch (parse_format(question.format)) {
         case Format::json:
-            write_document(context.out, "lengths", json_of(all));
+            context.out << json_of(all).text(2) << '\n';
             return;
         case Format::csv:
             write_csv(context.out, exact_table(all));

@@ -161,6 +161,11 @@ Json to_json(const KernelCounters& counters) {
     add("special_results", counters.special_results);
     add("occupancy", counters.occupancy);
     add("tensor_active", counters.tensor_active);
+    if (!counters.metrics.empty()) {
+        Json metrics = Json::object();
+        for (const auto& [name, value] : counters.metrics) metrics[name] = value;
+        json["metrics"] = std::move(metrics);
+    }
     return json;
 }
 

@@ -7,6 +7,7 @@
 
 #include "cli/console/format.h"
 #include "cli/console/percent.h"
+#include "cli/views/causes.h"
 #include "cli/views/counted.h"
 #include "cli/views/prediction.h"
 #include "cli/views/trace.h"
@@ -190,6 +191,8 @@ plot::Report program_page(const TraceReport& report) {
             .sentences = {report.damage + "; this is what was read before the damage."}});
     }
     if (!report.savings.empty()) page.blocks.emplace_back(savings_of(report));
+    constexpr std::size_t most_cards = 12;
+    add_cards(page, report, most_cards);
     page.blocks.emplace_back(operators_of(report));
     plot::ReportTable counted = counted_of(report);
     if (!counted.rows.empty()) page.blocks.emplace_back(std::move(counted));

@@ -6,7 +6,6 @@
 #include <ostream>
 #include <sstream>
 
-#include "cli/console/json_document.h"
 #include "cli/console/percent.h"
 #include "cli/console/table.h"
 #include "cli/views/partial.h"
@@ -317,7 +316,7 @@ model::WorkloadPrediction Sequence::total() const {
 void write_sequence(const Context& context, const Sequence& sequence, Format format) {
     switch (format) {
         case Format::json:
-            write_document(context.out, "sequence", json_of(sequence));
+            context.out << json_of(sequence).text(2) << '\n';
             return;
         case Format::csv:
             write_csv(context.out, machine_table(sequence));

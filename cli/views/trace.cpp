@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cli/console/percent.h"
+#include "cli/views/causes.h"
 #include "cli/views/counted.h"
 #include "cli/views/memory.h"
 #include "cli/views/partial.h"
@@ -214,6 +215,7 @@ void write_report(const Context& context, const TraceReport& report, std::size_t
     write_head(context, report);
     write_operators(context, report, rows);
     write_counted(context, report, rows);
+    write_causes(context, report, rows);
     write_samples(context, report);
     write_ranges(context, report, rows);
     write_savings(context, report, rows);
@@ -276,6 +278,16 @@ void write_comparison(const Context& context, const TraceReport& before, const T
     write_text(context.out, table);
 }
 
+Json launch_json(const OperatorRow& row) {
+    const auto sizes = [](const std::array<std::int64_t, 3>& of) {
+        return Json::array({of[0], of[1], of[2]});
+    };
+    return {{"grid", sizes(row.grid)},
+            {"block", sizes(row.block)},
+            {"registers", row.registers},
+            {"shared_bytes", row.shared_bytes}};
+}
+
 Json to_json(const OperatorRow& row, std::int64_t kernel_ns) {
     Json item{{"name", row.name},
               {"shape", row.shape},
@@ -289,6 +301,8 @@ Json to_json(const OperatorRow& row, std::int64_t kernel_ns) {
               {"slower_us", microseconds(row.slower)},
               {"needless_us", microseconds(row.needless)}};
     if (row.counters) item["counters"] = to_json(*row.counters);
+    if (row.causes) item["causes"] = to_json(*row.causes);
+    if (row.counters) item["launch"] = launch_json(row);
     if (row.predicted) {
         item["predicted_us"] = microseconds(*row.predicted);
         item["low_us"] = microseconds(row.low);

@@ -6,7 +6,6 @@
 #include <map>
 #include <ostream>
 
-#include "cli/console/json_document.h"
 #include "cli/console/percent.h"
 #include "cli/console/table.h"
 #include "cli/views/prediction.h"
@@ -218,7 +217,7 @@ void write_json(const Context& context, const Validation& validation,
         json["unused"].push_back(
             {{"op", canonical_text(records[unused.record].question)}, {"reason", unused.reason}});
     }
-    write_document(context.out, "validation", json);
+    context.out << json.text(2) << '\n';
 }
 
 void write_rows(const Context& context, const Validation& validation,

@@ -9,6 +9,7 @@
 #include "model/expression/expression.h"
 #include "model/predict.h"
 #include "programs/aten/collective.h"
+#include "programs/report/row_causes.h"
 
 namespace ridge::programs {
 namespace {
@@ -132,7 +133,7 @@ Verdict verdict_of(const KernelCounters& counted, const Needed& needed) {
 class RowBuilder {
   public:
     RowBuilder(const Trace& trace, const model::Machine& machine)
-        : trace_(trace), machine_(machine) {}
+        : trace_(trace), machine_(machine), causes_(machine) {}
 
     void add(const Instance& instance) {
         const Kernel& first = kernel(instance.kernels.front());
@@ -158,6 +159,7 @@ class RowBuilder {
         row.kernels += static_cast<std::int64_t>(instance.kernels.size());
         row.measured += time_of(instance.measured_ns);
         if (row.basis == Basis::counters) counted_[place->second] += first.dram_bytes;
+        causes_.add(place->second, trace_, instance.kernels);
     }
 
     Rows finish() {
@@ -166,6 +168,7 @@ class RowBuilder {
         }
         for (std::size_t i = 0; i < out_.rows.size(); ++i) {
             predict(out_.rows[i], out_.understood[i]);
+            out_.rows[i].causes = causes_.split(i);
         }
         return std::move(out_);
     }
@@ -200,8 +203,13 @@ class RowBuilder {
         row.name = trace_.text(key.name);
         row.launched = instance.op != none;
         row.kernel = trace_.text(kernel(longest).name);
+        row.grid = kernel(longest).grid;
+        row.block = kernel(longest).block;
+        row.registers = kernel(longest).registers;
+        row.shared_bytes = kernel(longest).shared_bytes;
         if (const std::int32_t counted = kernel(longest).counters; counted != none) {
             row.counters = trace_.counters[static_cast<std::size_t>(counted)];
+            causes_.start(out_.rows.size(), trace_, kernel(longest));
         }
         std::optional<Understood> found;
         if (key.inputs != TextId::empty) {
@@ -350,6 +358,7 @@ class RowBuilder {
     std::map<Key, std::size_t> places_;
     std::map<TextId, bool> of_lists_;              ///< by kernel name
     std::map<std::size_t, std::int64_t> counted_;  ///< DRAM bytes of rows with Basis::counters
+    RowCauses causes_;
     Rows out_;
 };
 

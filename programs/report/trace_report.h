@@ -21,11 +21,13 @@
 // (`slower`), or it is not needed (`needless`: a copy, or the part that fusion saves).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "kernel/causes/split.h"
 #include "model/core/unmodelled.h"
 #include "model/machine/machine.h"
 #include "programs/aten/operations.h"
@@ -39,6 +41,10 @@ struct OperatorRow {
     std::string name;
     std::string shape;
     std::string kernel;  ///< the kernel that took longest
+    std::array<std::int64_t, 3> grid{};  ///< of that kernel, like the three below
+    std::array<std::int64_t, 3> block{};
+    std::int64_t registers = 0;
+    std::int64_t shared_bytes = 0;
     OperatorFamily family = OperatorFamily::other;
     bool launched = false;  ///< by an operator or a range that represents one, not a bare kernel
     bool driver = false;    ///< a copy or fill of the driver: not a kernel that could be fused
@@ -58,6 +64,9 @@ struct OperatorRow {
     std::string reason;   ///< why there is no prediction
     /// What the hardware counted for one launch, if it did.
     std::optional<KernelCounters> counters{};
+    /// Why one launch of `kernel` takes as long as it does, if it was counted and the GPU's pipes are
+    /// known.
+    std::optional<kernel::Split> causes{};
     std::vector<model::Step> steps{};    ///< of one call
     model::WorkloadPrediction answer{};  ///< of one call; without parts if there is no prediction
 };

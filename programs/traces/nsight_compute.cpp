@@ -237,6 +237,7 @@ class TableReader {
         if (metric == "gpu__time_duration.sum") {
             const auto number = scaled(unit, value, true);
             if (!number || *number < 0.0) return;
+            current_.metrics.set(metric, *number);
             current_.kernel.duration_ns = static_cast<std::int64_t>(std::min(*number, most_ns));
             current_.timed = true;
         } else if (metric == "dram__bytes.sum") {
@@ -245,6 +246,12 @@ class TableReader {
             }
         } else if (metric == "launch__registers_per_thread") {
             current_.kernel.registers = whole_of(value);
+        } else if (metric.starts_with("launch__shared_mem_per_block_")) {
+            const auto number = scaled(unit.substr(0, unit.find('/')), value, false);
+            const bool part = metric.ends_with("_static") || metric.ends_with("_dynamic");
+            if (part && number) {
+                current_.kernel.shared_bytes += static_cast<std::int64_t>(*number);
+            }
         } else if (metric == "device__attribute_display_name") {
             TraceDevice& on = device(current_.kernel.device);
             if (on.name.empty()) on.name = value;

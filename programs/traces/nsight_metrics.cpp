@@ -38,6 +38,7 @@ double flop_of_instruction(std::string_view metric) {
 
 void NsightMetrics::set(std::string_view metric, double value) {
     if (value < 0.0) return;
+    keep(metric, value);
     constexpr std::string_view share = ".pct_of_peak_sustained_";
     if (const std::size_t at = metric.find(share); at != metric.npos) {
         set_share(metric.substr(0, metric.find('.')), value / 100.0);
@@ -52,6 +53,26 @@ void NsightMetrics::set(std::string_view metric, double value) {
         any_ = true;
     } else {
         set_flop(metric, value);
+    }
+}
+
+/// What the cause split reads (kernel/causes), under the profiler's names.
+void NsightMetrics::keep(std::string_view metric, double value) {
+    constexpr std::array units{std::string_view("sm__"),
+                               std::string_view("smsp__"),
+                               std::string_view("l1tex__"),
+                               std::string_view("lts__"),
+                               std::string_view("dram__"),
+                               std::string_view("memory_"),
+                               std::string_view("gpu__time_duration.sum"),
+                               std::string_view("derived__")};
+    const bool known = std::any_of(units.begin(), units.end(), [metric](std::string_view unit) {
+        return metric.starts_with(unit);
+    });
+    const bool extreme = metric.find(".min") != metric.npos || metric.find(".max.") != metric.npos;
+    constexpr std::size_t most = 4000;
+    if (known && !extreme && counted_.metrics.size() < most) {
+        counted_.metrics[std::string(metric)] = value;
     }
 }
 

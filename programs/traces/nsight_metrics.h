@@ -25,6 +25,7 @@ class NsightMetrics {
     [[nodiscard]] KernelCounters counters() const;
 
   private:
+    void keep(std::string_view metric, double value);
     void set_flop(std::string_view metric, double value);
     void set_share(std::string_view unit, double share);
 
