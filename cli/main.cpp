@@ -14,6 +14,7 @@
 
 #include "cli/application.h"
 #include "cli/console/screen.h"
+#include "measure/ranks/serve.h"
 
 namespace {
 
@@ -55,6 +56,10 @@ int main(int argc, char** argv) {
     // A file that may not grow further (ulimit -f) is then an error of its write.
     std::signal(SIGXFSZ, SIG_IGN);
     const std::vector<std::string> arguments(argv + 1, argv + argc);
+    if (!arguments.empty() && arguments.front() == ridge::measure::rank_command) {
+        return ridge::measure::serve_rank(std::span(arguments).subspan(1),
+                                          ridge::measure::open_rank);
+    }
     ridge::cli::Screen screen(*std::cout.rdbuf());
     std::ostream shown(&screen);
     ridge::cli::Screen error_screen(*std::cerr.rdbuf());

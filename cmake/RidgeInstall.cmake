@@ -1,4 +1,4 @@
-# `cmake --install` installs the program, the libraries with their headers, and the CMake package
+# `cmake --install` installs the program, the libraries with the public headers (<ridge/...>), and the CMake package
 # `ridge`: find_package(ridge) gives ridge::hardware, ridge::model, ridge::measure,
 # ridge::programs, ridge::plot, ridge::effects.
 
@@ -9,11 +9,13 @@ set(ridge_exported "")
 foreach(layer IN LISTS ridge_layers)
   if(TARGET ridge_${layer})
     list(APPEND ridge_exported ridge_${layer})
-    install(DIRECTORY ${PROJECT_SOURCE_DIR}/${layer}/
-            DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ridge/${layer}
-            FILES_MATCHING PATTERN "*.h" PATTERN "cuda" EXCLUDE PATTERN "records" EXCLUDE)
   endif()
 endforeach()
+
+# The public headers are ridge/*.h; what they include follows under ridge/internal/.
+install(CODE "set(ROOT [==[${PROJECT_SOURCE_DIR}]==])
+set(INCLUDE_FOLDER [==[${CMAKE_INSTALL_INCLUDEDIR}]==])
+include([==[${PROJECT_SOURCE_DIR}/cmake/RidgePublicHeaders.cmake]==])")
 
 install(TARGETS ${ridge_exported} EXPORT ridge-targets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -124,7 +124,8 @@ function(ridge_layer name)
   set_target_properties(ridge_${name} PROPERTIES EXPORT_NAME ${name})
   target_include_directories(ridge_${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
-    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/ridge>)
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/ridge/internal>)
   target_compile_features(ridge_${name} PUBLIC cxx_std_20)
   foreach(dependency IN LISTS layer_DEPENDS)
     target_link_libraries(ridge_${name} PUBLIC ridge::${dependency})

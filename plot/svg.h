@@ -55,7 +55,7 @@ struct Item {
 /// Marks, then roofs and reference lines, then annotations.
 [[nodiscard]] std::vector<Item> items_of(const Chart& chart);
 
-/// Name and terms, one per line, as in a <title>.
+/// Name and terms, one per line, as in the element `title`.
 [[nodiscard]] std::string item_text(const Item& item);
 
 /// Style rules for the classes of a chart on a light and on a dark page.

@@ -27,7 +27,7 @@ namespace ridge::plot {
 [[nodiscard]] std::string escape_markup(std::string_view text);
 
 /// A JSON string literal that is also safe inside an HTML script element: `<`, `>`, `&` and the
-/// line separators are written as \u escapes.
+/// line separators are written as escapes of four hexadecimal digits.
 [[nodiscard]] std::string script_json_string(std::string_view text);
 
 enum class Weight { regular, bold };

@@ -41,16 +41,19 @@ ROOMS = {
     "measure/statistics": HARDWARE,
     "measure/record": MODEL + ["measure/statistics"],
     "measure/run": RECORD,
+    "measure/ranks": RECORD + ["measure/run"],
     "measure/judge": RECORD,
     "measure/fit": RECORD,
     CUDA + "kernels": HARDWARE + ["model/bundled"],
     CUDA + "memory": RECORD + [CUDA + "kernels"],
-    CUDA + "libraries": RECORD + [CUDA + room for room in ("kernels", "memory")],
+    CUDA + "libraries": RECORD + ["measure/ranks"] + [CUDA + room for room in ("kernels", "memory")],
     CUDA + "clocks": RECORD + ["measure/run"] +
                      [CUDA + room for room in ("kernels", "memory", "libraries")],
     CUDA + "counters": RECORD + [CUDA + room for room in ("kernels", "memory", "libraries")],
     CUDA + "plans": RECORD + ["measure/run"] +
                     [CUDA + room for room in ("kernels", "memory", "libraries", "clocks")],
+    CUDA + "ranks": RECORD + ["measure/run", "measure/ranks"] +
+                    [CUDA + room for room in ("kernels", "memory", "libraries", "clocks", "plans")],
     "measure/cuda": RECORD + ["measure/run"] +
                     [CUDA + room for room in ("kernels", "memory", "libraries", "clocks",
                                               "counters", "plans")],
@@ -76,7 +79,9 @@ EFFECTS = RECORD + PROGRAMS + ["plot"]
 ROOMS["effects/core"] = EFFECTS
 ROOMS["effects/lessons"] = EFFECTS + ["effects/core"]
 ROOMS["effects"] = EFFECTS + ["effects/core", "effects/lessons"]
-LIBRARIES = RECORD + KERNEL + PROGRAMS + ["measure/run", "measure/judge", "measure/fit", "plot", "effects"]
+LIBRARIES = RECORD + KERNEL + PROGRAMS + [
+    "measure/run", "measure/ranks", "measure/judge", "measure/fit", "plot", "effects"
+]
 for room, below in {
     "console": [],
     "input": ["console"],
@@ -93,7 +98,7 @@ LONGEST = 500
 TABLES = {"hardware/schema.cpp"}  # one row per field
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
-CUDA_HEADER = re.compile(r"^(cuda|cupti|cublas|nvrtc|nvml|nvperf|mma\.h|cooperative_groups)")
+CUDA_HEADER = re.compile(r"^(cuda|cupti|cublas|nccl|nvrtc|nvml|nvperf|mma\.h|cooperative_groups)")
 # Libraries whose headers take seconds to compile, and the one file that includes each.
 HEAVY = {"CLI": "cli/options/command_line.cpp", "fast_float": "hardware/number_text.cpp", "nlohmann": "hardware/json.cpp",
          "toml++": "hardware/document.cpp"}

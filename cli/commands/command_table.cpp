@@ -31,6 +31,8 @@ std::span<const CommandInfo> command_table() {
         CommandInfo{"calibrate",
                     "Fit the model to the GPU at hand: ceilings, or everything (--full)",
                     build_calibrate},
+        CommandInfo{"links", "What the links between this machine's GPUs and to its host carry",
+                    build_links},
         CommandInfo{"doctor", "What can be measured on this machine, and what cannot",
                     build_doctor},
         CommandInfo{"ops", "List operations with their fields and implementations", build_ops},

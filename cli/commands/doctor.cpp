@@ -44,6 +44,7 @@ std::string enables(const std::string& feature) {
     if (feature == "cublaslt") return "library matrix products";
     if (feature == "nvrtc") return "elementwise expressions";
     if (feature == "graph") return "replayed graphs";
+    if (feature == "nccl") return "collectives between GPUs";
     return feature;
 }
 
@@ -116,6 +117,19 @@ void add_description(const DeviceInfo& info, const Machines& machines,
     }
 }
 
+/// How the GPUs are linked, if there are several.
+void add_topology(const Context& context, std::vector<Finding>& findings) {
+    const std::vector<measure::GpuPlace> gpus = context.topology();
+    if (gpus.size() < 2) return;
+    for (const measure::GpuPlace& gpu : gpus) {
+        const bool linked = gpu.reaches.size() + 1 == gpus.size();
+        findings.push_back(
+            {fmt::format("GPU {}", gpu.ordinal),
+             fmt::format("{} at {}: {}", gpu.name, gpu.pci_bus, measure::links_text(gpu)), linked,
+             linked ? "" : "collectives pass through the host's memory"});
+    }
+}
+
 std::vector<Finding> examine(const Context& context, const DoctorOptions& options) {
     std::vector<Finding> findings;
     auto opened = options.device.try_open(context);
@@ -128,6 +142,7 @@ std::vector<Finding> examine(const Context& context, const DoctorOptions& option
     add_device(device.info(), findings);
     add_environment(device.info(), device.environment(), findings);
     add_description(device.info(), options.gpu.machines(context), findings);
+    add_topology(context, findings);
     return findings;
 }
 

@@ -7,6 +7,7 @@
 #include "cli/charts/chart_output.h"
 #include "cli/charts/timeline_chart.h"
 #include "cli/commands/commands.h"
+#include "cli/console/json_document.h"
 #include "cli/console/rows.h"
 #include "cli/console/table.h"
 #include "cli/options/command_line.h"
@@ -132,7 +133,7 @@ int show_gpu(const Context& context, const GpusOptions& options) {
     }
     const model::Machine& machine = machines.at(gpu.name);
     if (format == Format::json) {
-        context.out << gpu_overview_json(gpu, machine).text(2) << '\n';
+        write_document(context.out, "gpu", gpu_overview_json(gpu, machine));
     } else if (format == Format::table) {
         write_gpu_overview(context, gpu, machine);
     } else {

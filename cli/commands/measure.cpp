@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <ostream>
 
@@ -42,12 +43,34 @@ struct MeasureArguments {
     std::string format;
     double seconds = 0.5;
     double budget = 0.0;
+    std::int32_t ranks = 0;
+    bool collectives = false;
     bool no_counters = false;
     bool retry = false;
 };
 
-std::vector<Question> questions_of(const MeasureArguments& arguments,
-                                   std::int32_t compute_capability) {
+/// The GPUs among which collectives are drawn or taken from the suite.
+std::int32_t gpus_of(const Context& context, const MeasureArguments& arguments) {
+    const std::int32_t found = context.device_count();
+    const std::int32_t gpus = arguments.ranks > 0 ? arguments.ranks : found;
+    if (gpus < 2) {
+        throw DeviceError("collectives need at least 2 GPUs; this machine shows " +
+                          std::to_string(found));
+    }
+    return gpus;
+}
+
+/// Whether all questions are collectives, so that no single device needs to be opened.
+bool only_collectives(const MeasureArguments& arguments) {
+    const bool suite = arguments.suite == "collectives";
+    return arguments.collectives || suite;
+}
+
+void add_all(std::vector<Question>& questions, std::vector<Question> more) {
+    std::move(more.begin(), more.end(), std::back_inserter(questions));
+}
+
+std::vector<Question> named_questions(const MeasureArguments& arguments) {
     std::vector<Question> questions;
     if (arguments.operation.given()) {
         const model::Parameters parameters = arguments.operation.parameters();
@@ -58,21 +81,24 @@ std::vector<Question> questions_of(const MeasureArguments& arguments,
     for (const std::string& text : arguments.sequence) {
         questions.push_back(measure::parse_question(text));
     }
-    const auto add = [&questions](std::vector<Question> more) {
-        std::move(more.begin(), more.end(), std::back_inserter(questions));
-    };
-    if (!arguments.suite.empty()) {
-        add(measure::suite(measure::parse_suite(arguments.suite), compute_capability));
+    return questions;
+}
+
+std::vector<Question> drawn_questions(const Context& context, const MeasureArguments& arguments,
+                                      std::int32_t compute_capability) {
+    std::vector<Question> questions;
+    if (arguments.suite == "collectives") {
+        add_all(questions, measure::collective_suite(gpus_of(context, arguments)));
+    } else if (!arguments.suite.empty()) {
+        add_all(questions,
+                measure::suite(measure::parse_suite(arguments.suite), compute_capability));
     }
-    if (arguments.random > 0) {
-        add(measure::random_questions(arguments.seed, arguments.random, compute_capability));
-    }
-    for (Question& question : questions) {
-        question.pattern = measure::parse_data_pattern(arguments.pattern);
-    }
-    if (questions.empty()) {
-        throw InputError("op is missing", {},
-                         "name an operation (ridge measure matmul --m 4096 ...), or --suite quick");
+    if (arguments.random > 0 && arguments.collectives) {
+        add_all(questions, measure::random_collectives(arguments.seed, arguments.random,
+                                                       gpus_of(context, arguments)));
+    } else if (arguments.random > 0) {
+        add_all(questions,
+                measure::random_questions(arguments.seed, arguments.random, compute_capability));
     }
     return questions;
 }
@@ -162,13 +188,62 @@ int conclude(const Context& context, const measure::SuiteResult& result,
     return success;
 }
 
+/// The answers to questions of one device.
+measure::SuiteResult merged(measure::SuiteResult all, measure::SuiteResult more) {
+    std::move(more.records.begin(), more.records.end(), std::back_inserter(all.records));
+    std::move(more.damaged.begin(), more.damaged.end(), std::back_inserter(all.damaged));
+    all.skipped += more.skipped;
+    all.remaining += more.remaining;
+    all.interrupted = all.interrupted || more.interrupted;
+    if (!all.stopped) all.stopped = std::move(more.stopped);
+    return all;
+}
+
+std::unique_ptr<measure::Device> open_gpus(const Context& context, std::int32_t gpus) {
+    auto opened = context.open_group({.gpus = gpus});
+    if (const auto* missing = std::get_if<measure::Unavailable>(&opened)) {
+        throw DeviceError(missing->remedy.empty() ? missing->reason
+                                                  : missing->reason + "\n  " + missing->remedy);
+    }
+    return std::move(std::get<std::unique_ptr<measure::Device>>(opened));
+}
+
+/// Questions by the number of GPUs that they need; 0 for those of a single device.
+std::map<std::int32_t, std::vector<Question>> by_gpus(std::vector<Question> questions,
+                                                      const std::string& pattern) {
+    std::map<std::int32_t, std::vector<Question>> parts;
+    for (Question& question : questions) {
+        question.pattern = measure::parse_data_pattern(pattern);
+        parts[measure::ranks_of(question.operation).value_or(0)].push_back(std::move(question));
+    }
+    if (parts.empty()) {
+        throw InputError("op is missing", {},
+                         "name an operation (ridge measure matmul --m 4096 ...), or --suite quick");
+    }
+    return parts;
+}
+
 int measure_all(const Context& context, const MeasureArguments& arguments) {
-    const std::unique_ptr<measure::Device> device = arguments.device.open(context);
-    const std::vector<Question> questions =
-        questions_of(arguments, device->info().compute_capability);
+    std::vector<Question> questions = named_questions(arguments);
+    const bool together = std::all_of(questions.begin(), questions.end(), [](const Question& q) {
+        return measure::ranks_of(q.operation).has_value();
+    });
+    const bool drawn = !arguments.suite.empty() || arguments.random > 0;
+    const bool one_device = drawn ? !only_collectives(arguments) : questions.empty();
+    std::unique_ptr<measure::Device> device;
+    if (one_device || !together) device = arguments.device.open(context);
+    add_all(questions,
+            drawn_questions(context, arguments, device ? device->info().compute_capability : 0));
     const Interruption interruption;
     const measure::SuiteOptions options = suite_options(context, arguments, interruption);
-    const measure::SuiteResult result = measure::measure_suite(*device, questions, options);
+    measure::SuiteResult result;
+    for (const auto& [gpus, part] : by_gpus(std::move(questions), arguments.pattern)) {
+        if (result.interrupted || result.stopped) break;
+        const std::unique_ptr<measure::Device> group =
+            gpus > 0 ? open_gpus(context, gpus) : nullptr;
+        result = merged(std::move(result),
+                        measure::measure_suite(group ? *group : *device, part, options));
+    }
     if (context.terminal) context.err << "\r\033[K";
     if (!result.records.empty()) write_results(context, arguments, result.records);
     return conclude(context, result, arguments);
@@ -180,12 +255,20 @@ Action build_measure(CommandLine& line, std::span<const std::string> arguments) 
     const auto options = std::make_shared<MeasureArguments>(line, arguments);
     add_format_option(line, options->format, "table|json|csv|md");
     line.option("--op", options->sequence, "operation in words; may be repeated").value("TEXT");
-    line.option("--suite", options->suite, "quick (a minute at most) or full (8 minutes at most)")
+    line.option("--suite", options->suite,
+                "quick (a minute at most), full (8 minutes at most) or collectives (all GPUs, a "
+                "minute at most)")
         .value("WORD")
-        .one_of({"quick", "full"});
+        .one_of({"quick", "full", "collectives"});
     line.option("--random", options->random, "measure this many shapes drawn at random")
         .value("COUNT")
         .in_range(1, 100000);
+    line.flag("--collectives", options->collectives,
+              "draw collectives between GPUs instead of kernels (with --random)");
+    line.option("--ranks", options->ranks,
+                "GPUs among which drawn collectives and those of the suite run (default all)")
+        .value("COUNT")
+        .in_range(std::int32_t{2}, std::int32_t{64});
     line.option("--seed", options->seed, "seed of the random shapes")
         .value("COUNT")
         .in_range(std::uint64_t{0}, std::uint64_t{1} << 53U);
@@ -206,6 +289,7 @@ Action build_measure(CommandLine& line, std::span<const std::string> arguments) 
         "Examples:\n"
         "  ridge measure matmul --m 4096 --n 4096 --k 4096 --dtype bf16\n"
         "  ridge measure --suite quick -o records/\n"
+        "  ridge measure all_reduce --gpus 2 --bytes 1048576\n"
         "Exit code 3: no device, or a kernel gave wrong results; 130: Ctrl-C.");
     return [options](const Context& context) { return measure_all(context, *options); };
 }

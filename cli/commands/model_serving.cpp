@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "cli/charts/model_charts.h"
+#include "cli/console/json_document.h"
 #include "cli/console/table.h"
 #include "cli/options/command_line.h"
 #include "cli/options/model_options.h"
@@ -175,7 +176,7 @@ int write_serving(const Context& context, const ServingOptions& options, const C
                 out["points"].push_back(json_of(point, options));
             }
             if (best) out["best"] = json_of(*best, options);
-            context.out << out.text(2) << '\n';
+            write_document(context.out, "serving", out);
             break;
         }
         case Format::csv:

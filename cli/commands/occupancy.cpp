@@ -1,5 +1,6 @@
 // `ridge occupancy`: how many blocks of a kernel an SM holds, what limits it and what would help.
 #include "model/machine/occupancy.h"
+#include "cli/console/json_document.h"
 #include "cli/console/percent.h"
 
 #include <fmt/format.h>
@@ -264,7 +265,7 @@ int show(const Context& context, const OccupancyOptions& options) {
     const Kernel kernel = kernel_of(options, machines);
     const Format format = parse_format(options.format);
     if (format == Format::json) {
-        context.out << json_of(kernel).text(2) << '\n';
+        write_document(context.out, "occupancy", json_of(kernel));
     } else if (format == Format::table) {
         write_answer(context, kernel);
     } else {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "cli/commands/commands.h"
+#include "cli/console/json_document.h"
 #include "cli/console/table.h"
 #include "cli/options/command_line.h"
 #include "cli/options/operation_command.h"
@@ -211,7 +212,7 @@ int list_operations(const Context& context, Format format) {
 
 int show_operation(const Context& context, const model::OperationInfo& info, Format format) {
     if (format == Format::json) {
-        context.out << json_of(info).text(2) << '\n';
+        write_document(context.out, "operation", json_of(info));
         return success;
     }
     const bool functions = info.kind == model::OperationKind::elementwise;

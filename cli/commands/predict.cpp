@@ -6,6 +6,7 @@
 #include "cli/commands/batch.h"
 #include "cli/commands/commands.h"
 #include "cli/console/decimal_note.h"
+#include "cli/console/json_document.h"
 #include "cli/console/table.h"
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
@@ -46,7 +47,7 @@ void write_csv(const Context& context, const Answer& answer) {
 
 void write_answer(const Context& context, const Answer& answer, Format format, Detail detail) {
     if (format == Format::json) {
-        context.out << to_json(answer).text(2) << '\n';
+        write_document(context.out, "prediction", to_json(answer));
         return;
     }
     if (format == Format::table) {

@@ -5,12 +5,16 @@
 #include <ostream>
 
 #include "cli/charts/program_charts.h"
+#include "cli/charts/rank_chart.h"
 #include "cli/commands/commands.h"
+#include "cli/console/json_document.h"
 #include "cli/options/command_line.h"
 #include "cli/options/operation_command.h"
+#include "cli/views/ranks.h"
 #include "cli/views/trace.h"
 #include "hardware/error.h"
 #include "plot/export.h"
+#include "programs/report/rank_report.h"
 #include "programs/report/trace_report.h"
 #include "programs/traces/trace_set.h"
 
@@ -57,7 +61,7 @@ void write_one(const Context& context, const programs::TraceReport& report, Form
                std::size_t rows) {
     switch (format) {
         case Format::json:
-            context.out << to_json(report).text(2) << '\n';
+            write_document(context.out, "trace", to_json(report));
             break;
         case Format::csv:
             write_csv(context.out, operator_table(report, true));
@@ -86,6 +90,53 @@ void write_file(const Context& context, const std::string& file, const programs:
     context.err << "wrote " << file << '\n';
 }
 
+/// The GPU that predicts collectives; none if the traces name one that ridge does not know.
+const model::Machine* machine_of_ranks(const TraceOptions& options, Machines& machines,
+                                       const std::vector<programs::Trace>& traces) {
+    if (options.gpu.given()) return &machines.at(options.gpu.name());
+    const std::string device = traces.front().device_name();
+    const bool known = !machines.catalogue().canonical_name(device).empty();
+    return known ? &machines.at(device) : nullptr;
+}
+
+int report_ranks(const Context& context, const TraceOptions& options,
+                 const std::vector<std::vector<std::string>>& runs) {
+    Machines machines = options.gpu.machines(context);
+    std::vector<programs::Trace> traces;
+    bool damaged = false;
+    for (const std::vector<std::string>& files : runs) {
+        traces.push_back(programs::read_run(files));
+        programs::Trace& read = traces.back();
+        if (!options.range.empty()) programs::keep_range(read, options.range);
+        if (read.read.damage.empty()) continue;
+        context.err << "ridge: " << printable(read.file) << ": " << printable(read.read.damage)
+                    << '\n';
+        damaged = true;
+    }
+    const programs::RankReport report =
+        programs::ranks_of(traces, machine_of_ranks(options, machines, traces));
+    const auto rows = static_cast<std::size_t>(options.top);
+    switch (parse_format(options.format)) {
+        case Format::json:
+            context.out << to_json(report).text(2) << '\n';
+            break;
+        case Format::csv:
+            write_csv(context.out, collective_table(report, 0));
+            break;
+        case Format::markdown:
+            write_markdown(context.out, collective_table(report, rows));
+            break;
+        case Format::table:
+            write_ranks(context, report, rows);
+            break;
+    }
+    if (!options.output.empty()) {
+        plot::write_charts(options.output, std::vector{rank_chart(report)});
+        context.err << "wrote " << options.output << '\n';
+    }
+    return damaged ? bad_data : success;
+}
+
 }  // namespace
 
 void require_report_place(const TraceOptions& options) {
@@ -98,8 +149,14 @@ int report_traces(const Context& context, const TraceOptions& options) {
         throw InputError("FILE is missing", {}, "ridge trace trace.json.gz");
     }
     const auto runs = programs::runs_of(options.files);
-    if (runs.size() > 2) throw InputError("FILE: one trace, or two to compare");
     if (options.top < 0) throw InputError("top: a number of rows, or 0 for all");
+    if (options.ranks) {
+        if (!options.output.empty()) require_report_place(options);
+        return report_ranks(context, options, runs);
+    }
+    if (runs.size() > 2) {
+        throw InputError("FILE: one trace, or two to compare", {}, "the ranks of a run: --ranks");
+    }
     const Format format = parse_format(options.format);
     if (!options.output.empty()) {
         require_report_place(options);
@@ -155,6 +212,8 @@ Action build_trace(CommandLine& line, std::span<const std::string> /*arguments*/
             "are compared")
         .value("FILE");
     add_trace_options(line, *options);
+    line.flag("--ranks", options->ranks,
+              "the files are the ranks of one run: who waited for whom, and what was exposed");
     line.option("-o,--output", options->output,
                 "report as a page (.html), or its charts (.svg, .png, .pdf)")
         .value("FILE");
@@ -164,6 +223,7 @@ Action build_trace(CommandLine& line, std::span<const std::string> /*arguments*/
         "  ridge trace trace.json.gz --gpu b200         # the same program on another GPU\n"
         "  ridge trace before.json.gz after.json.gz     # what changed\n"
         "  ridge trace trace.json.gz -o report.html     # with timeline and roofline\n"
+        "  ridge trace --ranks rank*.json.gz -o ranks.svg\n"
         "A trace: with torch.profiler.profile(record_shapes=True) as p: ...\n"
         "         p.export_chrome_trace(\"trace.json.gz\")");
     return [options](const Context& context) { return report_traces(context, *options); };

@@ -21,6 +21,7 @@ struct TraceOptions {
     std::int64_t top = 20;
     std::string format;
     std::string output;  ///< file for a page or charts, instead of text
+    bool ranks = false;  ///< the files are the ranks of one run
 };
 
 /// Adds --range, --top and --format.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <ostream>
 
+#include "cli/console/json_document.h"
 #include "cli/console/table.h"
 #include "cli/options/command_line.h"
 #include "cli/options/operation_command.h"
@@ -114,7 +115,7 @@ Json json_of(const Need& need) {
 int vram(const Context& context, const VramOptions& options) {
     const Need need = need_of(context, options);
     if (options.format == "json") {
-        context.out << json_of(need).text(2) << '\n';
+        write_document(context.out, "memory", json_of(need));
         return success;
     }
     if (options.format == "csv" || options.format == "md") {

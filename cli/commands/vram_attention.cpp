@@ -9,6 +9,7 @@
 #include "cli/charts/memory_chart.h"
 #include "cli/commands/vram.h"
 #include "cli/commands/vram_lengths.h"
+#include "cli/console/json_document.h"
 #include "cli/console/table.h"
 #include "cli/options/command_line.h"
 #include "cli/options/operation_command.h"
@@ -432,7 +433,7 @@ int vram_attention(const Context& context, const AttentionOptions& options) {
         return success;
     }
     if (options.format == "json") {
-        context.out << json_of(answer).text(2) << '\n';
+        write_document(context.out, "attention-memory", json_of(answer));
     } else if (options.timeline && !answer.refused) {
         write_timeline(context, answer.plan, answer.timeline);
     } else if (options.chart.file.empty() || answer.refused) {

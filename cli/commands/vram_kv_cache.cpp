@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "cli/commands/vram.h"
+#include "cli/console/json_document.h"
 #include "cli/console/table.h"
 #include "cli/options/command_line.h"
 #include "cli/options/operation_command.h"
@@ -175,7 +176,7 @@ Action build_vram_kv_cache(CommandLine& line) {
     return [options](const Context& context) {
         const KvAnswer answer = answer_for(context, *options);
         if (options->format == "json") {
-            context.out << json_of(answer, options->kind).text(2) << '\n';
+            write_document(context.out, "kv-cache", json_of(answer, options->kind));
         } else if (options->format == "csv") {
             write_csv(context.out, exact_table(answer, options->kind));
         } else if (options->format == "md") {

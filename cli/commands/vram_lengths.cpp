@@ -6,6 +6,7 @@
 #include <ostream>
 #include <sstream>
 
+#include "cli/console/json_document.h"
 #include "cli/console/table.h"
 #include "cli/options/operation_command.h"
 #include "cli/options/sweep_range.h"
@@ -204,7 +205,7 @@ void write_lengths(const Context& context, const LengthQuestion& question, const
     }
     switch (parse_format(question.format)) {
         case Format::json:
-            context.out << json_of(all).text(2) << '\n';
+            write_document(context.out, "lengths", json_of(all));
             return;
         case Format::csv:
             write_csv(context.out, exact_table(all));

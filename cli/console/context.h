@@ -10,6 +10,10 @@
 #include <iosfwd>
 #include <memory>
 
+#include "measure/ranks/link_survey.h"
+#include "measure/ranks/rank.h"
+#include "measure/ranks/rank_group.h"
+#include "measure/ranks/topology.h"
 #include "measure/run/device.h"
 
 namespace ridge::cli {
@@ -28,6 +32,8 @@ enum ExitCode : int {
 using OpenDevice = std::function<measure::Maybe<std::unique_ptr<measure::Device>>(std::int32_t)>;
 
 class KeptMachines;  ///< cli/input/machines.h
+using OpenGroup =
+    std::function<measure::Maybe<std::unique_ptr<measure::Device>>(const measure::GroupRequest&)>;
 
 struct Context {
     std::istream& in;
@@ -39,6 +45,10 @@ struct Context {
     bool utf8 = true;       ///< the terminal takes UTF-8; if not, charts use ASCII
     OpenDevice open_device = measure::open_device;
     KeptMachines* kept_machines = nullptr;  ///< for a front end that runs many commands
+    OpenGroup open_group = measure::open_group;  ///< several GPUs, for collectives
+    std::function<std::int32_t()> device_count = measure::device_count;
+    std::function<std::vector<measure::GpuPlace>()> topology = measure::topology;
+    std::function<measure::Maybe<measure::LinkSurvey>()> survey_links = measure::survey_links;
 };
 
 }  // namespace ridge::cli

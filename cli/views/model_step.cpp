@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/console/json_document.h"
 #include "cli/console/table.h"
 #include "cli/views/memory.h"
 #include "cli/views/partial.h"
@@ -415,7 +416,7 @@ Json json_of(const StepAnswer& answer) {
 
 void write_step(const Context& context, const StepAnswer& answer, bool all_kernels, Format format) {
     if (format == Format::json) {
-        context.out << json_of(answer).text(2) << '\n';
+        write_document(context.out, "step", json_of(answer));
         return;
     }
     if (format == Format::csv) return write_csv(context.out, exact_table(answer));

@@ -6,6 +6,7 @@
 #include <ostream>
 #include <sstream>
 
+#include "cli/console/json_document.h"
 #include "cli/console/percent.h"
 #include "cli/console/table.h"
 #include "cli/views/partial.h"
@@ -316,7 +317,7 @@ model::WorkloadPrediction Sequence::total() const {
 void write_sequence(const Context& context, const Sequence& sequence, Format format) {
     switch (format) {
         case Format::json:
-            context.out << json_of(sequence).text(2) << '\n';
+            write_document(context.out, "sequence", json_of(sequence));
             return;
         case Format::csv:
             write_csv(context.out, machine_table(sequence));

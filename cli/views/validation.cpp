@@ -6,6 +6,7 @@
 #include <map>
 #include <ostream>
 
+#include "cli/console/json_document.h"
 #include "cli/console/percent.h"
 #include "cli/console/table.h"
 #include "cli/views/prediction.h"
@@ -217,7 +218,7 @@ void write_json(const Context& context, const Validation& validation,
         json["unused"].push_back(
             {{"op", canonical_text(records[unused.record].question)}, {"reason", unused.reason}});
     }
-    context.out << json.text(2) << '\n';
+    write_document(context.out, "validation", json);
 }
 
 void write_rows(const Context& context, const Validation& validation,

@@ -19,7 +19,9 @@
 #include "measure/cuda/clocks/timing.h"
 #include "measure/cuda/counters/counters.h"
 #include "measure/cuda/libraries/cublas.h"
+#include "measure/cuda/libraries/device_description.h"
 #include "measure/cuda/libraries/driver.h"
+#include "measure/cuda/libraries/nccl.h"
 #include "measure/cuda/libraries/nvml.h"
 #include "measure/cuda/libraries/nvrtc.h"
 #include "measure/cuda/plans/microbenchmark.h"
@@ -153,7 +155,7 @@ struct Planner {
     Plan operator()(const model::AdamW&) const { throw Refusal("there is no bundled adamw"); }
     Plan operator()(const model::Access& op) const { return plan_access(op, execution, context); }
     Plan operator()(const model::Collective&) const {
-        throw Refusal("collectives between GPUs are not measured");
+        throw Refusal("copies from and to the host are not measured");
     }
 };
 
@@ -210,38 +212,6 @@ class CudaDevice final : public Device {
     DeviceLimits limits_;
 };
 
-std::string version_text(int version) {
-    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
-
-std::string bus_of(int ordinal) {
-    std::array<char, 32> bus{};
-    require(cudaDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()), ordinal),
-            "cudaDeviceGetPCIBusId");
-    return bus.data();
-}
-
-DeviceInfo describe(int ordinal) {
-    cudaDeviceProp properties{};
-    require(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties");
-    int driver = 0;
-    int runtime = 0;
-    require(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
-    require(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
-    DeviceInfo info{.name = properties.name,
-                    .ordinal = ordinal,
-                    .compute_capability = properties.major * 10 + properties.minor,
-                    .sm_count = properties.multiProcessorCount,
-                    .memory = static_cast<double>(properties.totalGlobalMem) * units::B,
-                    .l2 = static_cast<double>(properties.l2CacheSize) * units::B,
-                    .memory_bus_bits = properties.memoryBusWidth,
-                    .ecc = properties.ECCEnabled != 0,
-                    .pci_bus = bus_of(ordinal),
-                    .cuda_driver = version_text(driver),
-                    .cuda_runtime = version_text(runtime)};
-    return info;
-}
-
 /// A feature from the description of a library, or from the reason why it is missing.
 Feature feature_of(std::string name, const Maybe<std::string>& found) {
     if (const auto* missing = std::get_if<Unavailable>(&found)) {
@@ -270,14 +240,6 @@ Maybe<std::unique_ptr<Service>> opened_or_reason(Open open) {
     }
 }
 
-void read_management(const Management& management, DeviceInfo& info) {
-    info.driver = management.driver_version();
-    info.nvml = management.version();
-    info.max_sm_clock = management.max_sm_clock();
-    info.max_memory_clock = management.max_memory_clock();
-    info.mig = management.mig();
-}
-
 void open_services(int ordinal, DeviceInfo& info, Services& services) {
     std::string cupti_detail;
     if (const auto* table = std::get_if<Cupti>(&cupti())) {
@@ -296,40 +258,15 @@ void open_services(int ordinal, DeviceInfo& info, Services& services) {
     if (services.profiler != nullptr) info.features.back().detail = services.profiler->chip();
     info.features.push_back(take("nvml", std::move(management), services.management, ""));
     if (services.management != nullptr) {
-        read_management(*services.management, info);
+        add_management(*services.management, info);
         info.features.back().detail = info.nvml + ", " + services.management->path();
     }
     info.features.push_back(feature_of("cublaslt", library_description()));
     info.features.push_back(feature_of("nvrtc", compiler_description()));
+    info.features.push_back(feature_of("nccl", collectives_description()));
     info.features.push_back({.name = "graph", .detail = "CUDA " + info.cuda_runtime});
     services.watch =
         std::make_unique<Stopwatch>(static_cast<int>(info.sm_count), info.max_sm_clock);
-}
-
-/// Why there is no device of this number; empty if there is one.
-std::optional<Unavailable> missing_device(std::int32_t ordinal) {
-    int count = 0;
-    const cudaError_t status = cudaGetDeviceCount(&count);
-    if (status == cudaErrorInsufficientDriver || status == cudaErrorSystemDriverMismatch) {
-        return Unavailable{.reason = std::string("no usable driver: ") + cudaGetErrorString(status),
-                           .remedy = "install an NVIDIA driver of branch 580 or newer"};
-    }
-    if (status == cudaErrorNoDevice || (status == cudaSuccess && count == 0)) {
-        return Unavailable{.reason = "the driver sees no CUDA device",
-                           .remedy =
-                               "check CUDA_VISIBLE_DEVICES, and in containers the device "
-                               "passed in (--gpus)"};
-    }
-    if (status != cudaSuccess) {
-        return Unavailable{
-            .reason = std::string("CUDA does not start: ") + cudaGetErrorString(status),
-            .remedy = "see nvidia-smi and the system log"};
-    }
-    if (ordinal < 0 || ordinal >= count) {
-        return Unavailable{.reason = "there is no device " + std::to_string(ordinal),
-                           .remedy = "devices are numbered 0 to " + std::to_string(count - 1)};
-    }
-    return std::nullopt;
 }
 
 }  // namespace
@@ -338,7 +275,7 @@ std::optional<Unavailable> missing_device(std::int32_t ordinal) {
 Maybe<std::unique_ptr<Device>> open_device(std::int32_t ordinal) {
     using namespace cuda;
     if (auto missing = missing_device(ordinal)) return *std::move(missing);
-    DeviceInfo info = describe(ordinal);
+    DeviceInfo info = describe_device(ordinal);
     constexpr std::int32_t oldest = 80;
     if (info.compute_capability < oldest) {
         return Unavailable{.reason = info.name + " has compute capability " +

@@ -12,7 +12,8 @@ namespace ridge::measure {
 namespace {
 
 constexpr std::array<std::string_view, 4> patterns{"normal", "uniform", "zeros", "constant"};
-constexpr std::array<std::string_view, 3> methods{"events", "activity", "graph"};
+constexpr std::array<std::string_view, 5> methods{"events", "activity", "graph", "together",
+                                                  "calls"};
 
 template <class Enum, std::size_t size>
 Enum parse_word(const std::array<std::string_view, size>& words, std::string_view field,

@@ -38,7 +38,9 @@ enum class DataPattern : std::uint8_t { normal, uniform, zeros, constant };
 enum class Method : std::uint8_t {
     events,    ///< a pair of events around the launches, queued behind a blocking kernel
     activity,  ///< the sum of the kernels' own durations, from the driver's activity records
-    graph      ///< replay of a graph with many repetitions, divided by their number
+    graph,     ///< replay of a graph with many repetitions, divided by their number
+    together,  ///< kernels' own durations on several GPUs, which a flag on the devices starts together
+    calls      ///< many calls in a row from the host, by the host's clock, divided by their number
 };
 
 [[nodiscard]] std::string_view name_of(DataPattern pattern);
@@ -52,6 +54,7 @@ struct Sample {
     Time time;
     std::optional<Frequency> clock{};  ///< mean SM clock during the run, read on the device
     bool throttled = false;            ///< the clock was below what a cool, idle device can hold
+    std::optional<Time> skew{};        ///< several GPUs: last start after the first; not in `time`
 
     friend bool operator==(const Sample&, const Sample&) = default;
 };
@@ -70,9 +73,20 @@ struct KernelLaunch {
     friend bool operator==(const KernelLaunch&, const KernelLaunch&) = default;
 };
 
+/// How a library of collectives carried one out, by its own account.
+struct CollectiveChoice {
+    std::string library;    ///< "NCCL 2.28.3"
+    std::string algorithm;  ///< "ring", "tree", "nvls"; empty if the library does not say
+    std::string protocol;   ///< "ll", "ll128", "simple"
+    std::optional<std::int64_t> channels{};
+
+    friend bool operator==(const CollectiveChoice&, const CollectiveChoice&) = default;
+};
+
 /// How the operation was executed.
 struct Geometry {
     std::vector<KernelLaunch> kernels{};
+    std::optional<CollectiveChoice> collective{};
     std::optional<model::Tile> tile{};     ///< the part of the output that one block computes
     std::int64_t split = 1;                ///< number of parts along k or along the keys
     std::optional<Bytes> device_memory{};  ///< buffers allocated for the case

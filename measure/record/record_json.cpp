@@ -6,7 +6,9 @@
 #include <span>
 
 #include "hardware/json.h"
+#include "measure/record/choice_json.h"
 #include "measure/record/record.h"
+#include "measure/record/record_reader.h"
 
 namespace ridge::measure {
 namespace {
@@ -52,6 +54,7 @@ Json to_json(const Geometry& geometry) {
     if (geometry.tile) json["tile"] = tile_json(*geometry.tile);
     json["split"] = geometry.split;
     put(json, "device_memory_bytes", geometry.device_memory);
+    if (geometry.collective) json["collective"] = json_of(*geometry.collective);
     return json;
 }
 
@@ -84,6 +87,7 @@ Json to_json(const Timing& timing) {
     Json times = Json::array();
     Json clocks = Json::array();
     Json throttled = Json::array();
+    Json skews = Json::array();
     bool any_clock = false;
     for (std::size_t i = 0; i < timing.samples.size(); ++i) {
         const Sample& sample = timing.samples[i];
@@ -91,10 +95,12 @@ Json to_json(const Timing& timing) {
         clocks.push_back(sample.clock ? number(sample.clock->base()) : Json());
         any_clock = any_clock || sample.clock.has_value();
         if (sample.throttled) throttled.push_back(i);
+        if (sample.skew) skews.push_back(number(sample.skew->base()));
     }
     json["times_s"] = std::move(times);
     if (any_clock) json["clocks_hz"] = std::move(clocks);
     if (!throttled.items().empty()) json["throttled"] = std::move(throttled);
+    if (!skews.items().empty()) json["skews_s"] = std::move(skews);
     return json;
 }
 
@@ -166,87 +172,15 @@ Json to_json(const Record& record) {
     return json;
 }
 
-// --- reading ---------------------------------------------------------------------------------
-
-/// An object of a record. Every error message names the path of the member.
-class Reader {
-  public:
-    Reader(const Json& json, std::string path) : json_(json), path_(std::move(path)) {
-        if (!json_.is_object()) fail("", "must be an object");
-    }
-
-    [[nodiscard]] bool has(const char* name) const { return json_.find(name) != nullptr; }
-    [[nodiscard]] Reader object(const char* name) const { return {at(name), join(name)}; }
-
-    [[nodiscard]] std::string text(const char* name) const {
-        const std::string* const value = at(name).if_text();
-        if (value == nullptr) fail(name, "must be a string");
-        return *value;
-    }
-    [[nodiscard]] std::int64_t count(const char* name) const { return whole(at(name), name); }
-    [[nodiscard]] bool flag(const char* name) const {
-        const bool* const value = at(name).if_flag();
-        if (value == nullptr) fail(name, "must be true or false");
-        return *value;
-    }
-    [[nodiscard]] double real(const char* name) const { return real(at(name), name); }
-    [[nodiscard]] std::optional<double> real_if(const char* name) const {
-        if (!has(name)) return std::nullopt;
-        return real(name);
-    }
-    template <class Q>
-    [[nodiscard]] std::optional<Q> quantity_if(const char* name) const {
-        const std::optional<double> value = real_if(name);
-        if (!value) return std::nullopt;
-        return Q::from_base(*value);
-    }
-    [[nodiscard]] const std::vector<Json>& array(const char* name) const {
-        const Json& value = at(name);
-        if (!value.is_array()) fail(name, "must be an array");
-        return value.items();
-    }
-    [[nodiscard]] double real(const Json& value, const char* name) const {
-        if (const std::optional<double> number = value.if_number()) return *number;
-        const std::string* const word = value.if_text();
-        if (word != nullptr && *word == "nan") return std::numeric_limits<double>::quiet_NaN();
-        if (word != nullptr && *word == "inf") return std::numeric_limits<double>::infinity();
-        if (word != nullptr && *word == "-inf") return -std::numeric_limits<double>::infinity();
-        fail(name, "must be a number");
-    }
-    [[nodiscard]] std::int64_t whole(const Json& value, const char* name) const {
-        const std::optional<std::int64_t> whole = value.if_whole();
-        if (!whole || *whole > std::int64_t{1} << 62) fail(name, "must be a whole number");
-        return *whole;
-    }
-    [[noreturn]] void fail(const char* name, const std::string& complaint) const {
-        throw InputError(join(name) + " " + complaint);
-    }
-    [[nodiscard]] const Json& json() const { return json_; }
-
-  private:
-    [[nodiscard]] const Json& at(const char* name) const {
-        const Json* const found = json_.find(name);
-        if (found == nullptr) fail(name, "is missing");
-        return *found;
-    }
-    [[nodiscard]] std::string join(const char* name) const {
-        if (path_.empty()) return *name == '\0' ? "the record" : name;
-        return *name == '\0' ? path_ : path_ + "." + name;
-    }
-
-    const Json& json_;
-    std::string path_;
-};
-
 template <class Integer>
-Integer bounded(const Reader& reader, const char* name, std::int64_t value) {
+Integer bounded(const RecordReader& reader, const char* name, std::int64_t value) {
     if (value < 0 || value > std::numeric_limits<Integer>::max()) {
         reader.fail(name, "is out of range");
     }
     return static_cast<Integer>(value);
 }
 
-std::optional<model::Tile> tile_if(const Reader& reader) {
+std::optional<model::Tile> tile_if(const RecordReader& reader) {
     if (!reader.has("tile")) return std::nullopt;
     const std::vector<Json>& edges = reader.array("tile");
     if (edges.size() != 3) reader.fail("tile", "must have three edges");
@@ -256,7 +190,7 @@ std::optional<model::Tile> tile_if(const Reader& reader) {
     return model::Tile{.m = edge(0), .n = edge(1), .k = edge(2)};
 }
 
-std::optional<std::uint64_t> seed_if(const Reader& reader) {
+std::optional<std::uint64_t> seed_if(const RecordReader& reader) {
     if (!reader.has("seed")) return std::nullopt;
     const std::int64_t seed = reader.count("seed");
     if (seed < 0) reader.fail("seed", "must not be negative");
@@ -265,13 +199,13 @@ std::optional<std::uint64_t> seed_if(const Reader& reader) {
 
 /// The usual implementation is first in the operation's list. Early records also use `library` for
 /// it when no vendor's library is meant.
-model::Implementation read_implementation(const Reader& reader, model::OperationKind kind) {
+model::Implementation read_implementation(const RecordReader& reader, model::OperationKind kind) {
     const auto named = model::parse_implementation(reader.text("implementation"));
     const bool earlier = named == model::Implementation::library && !model::has(kind, named);
     return earlier ? model::info_of(kind).implementations.front() : named;
 }
 
-Question read_question(const Reader& reader) {
+Question read_question(const RecordReader& reader) {
     const model::OperationText parsed = model::parse_operation(reader.text("op"));
     return {.operation = model::make_operation(parsed.kind, parsed.parameters),
             .execution = {.implementation = read_implementation(reader, parsed.kind),
@@ -282,7 +216,7 @@ Question read_question(const Reader& reader) {
             .seed = seed_if(reader)};
 }
 
-RecordDevice read_device(const Reader& reader) {
+RecordDevice read_device(const RecordReader& reader) {
     return {.name = reader.text("name"),
             .compute_capability = bounded<std::int32_t>(reader, "compute_capability",
                                                         reader.count("compute_capability")),
@@ -293,12 +227,12 @@ RecordDevice read_device(const Reader& reader) {
             .mig = reader.has("mig") && reader.flag("mig")};
 }
 
-Geometry read_geometry(const Reader& reader) {
+Geometry read_geometry(const RecordReader& reader) {
     Geometry geometry{.tile = tile_if(reader),
                       .split = reader.count("split"),
                       .device_memory = reader.quantity_if<Bytes>("device_memory_bytes")};
     for (const Json& item : reader.array("kernels")) {
-        const Reader kernel(item, "geometry.kernels");
+        const RecordReader kernel(item, "geometry.kernels");
         const std::vector<Json>& grid = kernel.array("grid");
         if (grid.size() != 3) kernel.fail("grid", "must have three edges");
         geometry.kernels.push_back({.name = kernel.text("name"),
@@ -310,10 +244,13 @@ Geometry read_geometry(const Reader& reader) {
                                     .shared_bytes = kernel.count("shared_bytes"),
                                     .repeat = kernel.count("repeat")});
     }
+    if (const Json* const choice = reader.json().find("collective")) {
+        geometry.collective = choice_in(*choice);
+    }
     return geometry;
 }
 
-Verification read_verification(const Reader& reader) {
+Verification read_verification(const RecordReader& reader) {
     return {.max_error = reader.real("max_error"),
             .frobenius_error = reader.real("frobenius_error"),
             .tolerance = reader.real("tolerance"),
@@ -322,7 +259,7 @@ Verification read_verification(const Reader& reader) {
 }
 
 /// What a file leaves out of the statistics is `expected`: what follows from the samples.
-Statistics read_statistics(const Reader& reader, const Statistics& expected) {
+Statistics read_statistics(const RecordReader& reader, const Statistics& expected) {
     const auto real = [&](const char* name, double otherwise) {
         return reader.real_if(name).value_or(otherwise);
     };
@@ -336,7 +273,7 @@ Statistics read_statistics(const Reader& reader, const Statistics& expected) {
             .drift = real("drift", expected.drift)};
 }
 
-std::vector<Sample> read_samples(const Reader& reader) {
+std::vector<Sample> read_samples(const RecordReader& reader) {
     std::vector<Sample> samples;
     for (const Json& time : reader.array("times_s")) {
         const double seconds = reader.real(time, "times_s");
@@ -364,11 +301,19 @@ std::vector<Sample> read_samples(const Reader& reader) {
             samples[static_cast<std::size_t>(position)].throttled = true;
         }
     }
+    if (reader.has("skews_s")) {
+        const std::vector<Json>& skews = reader.array("skews_s");
+        if (skews.size() != samples.size()) reader.fail("skews_s", "must be as many as times_s");
+        for (std::size_t i = 0; i < samples.size(); ++i) {
+            samples[i].skew = Time::from_base(reader.real(skews[i], "skews_s"));
+        }
+    }
     return samples;
 }
 
 /// The statistics must follow from the samples, so that a corrupted digit is noticed.
-std::optional<Statistics> statistics_of(const Reader& reader, std::span<const Sample> samples) {
+std::optional<Statistics> statistics_of(const RecordReader& reader,
+                                        std::span<const Sample> samples) {
     const std::vector<double> steady = steady_times(samples);
     if (steady.empty()) {
         if (reader.has("statistics")) {
@@ -389,7 +334,7 @@ std::optional<Statistics> statistics_of(const Reader& reader, std::span<const Sa
     return stated;
 }
 
-Timing read_timing(const Reader& reader) {
+Timing read_timing(const RecordReader& reader) {
     Timing timing{.method = parse_method(reader.text("method")),
                   .samples = read_samples(reader),
                   .discarded = reader.count("discarded"),
@@ -400,7 +345,7 @@ Timing read_timing(const Reader& reader) {
     return timing;
 }
 
-Counters read_counters(const Reader& reader) {
+Counters read_counters(const RecordReader& reader) {
     Counters counters{.dram_read = reader.quantity_if<Bytes>("dram_read_bytes"),
                       .dram_write = reader.quantity_if<Bytes>("dram_write_bytes"),
                       .sm_l2 = reader.quantity_if<Bytes>("sm_l2_bytes"),
@@ -414,7 +359,7 @@ Counters read_counters(const Reader& reader) {
                       .sm_clock = reader.quantity_if<Frequency>("sm_clock_hz"),
                       .dram_clock = reader.quantity_if<Frequency>("dram_clock_hz")};
     if (reader.has("metrics")) {
-        const Reader metrics = reader.object("metrics");
+        const RecordReader metrics = reader.object("metrics");
         for (const auto& [name, value] : metrics.json().members()) {
             counters.metrics[name] = metrics.real(value, name.c_str());
         }
@@ -422,7 +367,7 @@ Counters read_counters(const Reader& reader) {
     return counters;
 }
 
-Environment read_environment(const Reader& reader) {
+Environment read_environment(const RecordReader& reader) {
     Environment environment{.sm_clock = reader.quantity_if<Frequency>("sm_clock_hz"),
                             .memory_clock = reader.quantity_if<Frequency>("memory_clock_hz"),
                             .power = reader.quantity_if<Power>("power_w"),
@@ -441,7 +386,7 @@ Environment read_environment(const Reader& reader) {
     return environment;
 }
 
-Record read_record(const Reader& reader) {
+Record read_record(const RecordReader& reader) {
     if (reader.count("schema") != record_schema) {
         reader.fail("schema",
                     fmt::format("must be {}; this is a record of another version", record_schema));
@@ -462,7 +407,7 @@ Record read_record(const Reader& reader) {
     if (reader.has("counters")) {
         record.counters = read_counters(reader.object("counters"));
     } else {
-        const Reader reason = reader.object("no_counters");
+        const RecordReader reason = reader.object("no_counters");
         record.counters =
             Unavailable{.reason = reason.text("reason"), .remedy = reason.text("remedy")};
     }
@@ -493,7 +438,7 @@ Record parse_record(std::string_view line) {
 }
 
 Record record_of(const Json& json) {
-    return read_record(Reader(json, ""));
+    return read_record(RecordReader(json, ""));
 }
 
 }  // namespace ridge::measure

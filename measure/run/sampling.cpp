@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cmath>
 
+#include "model/collectives/work.h"
+
 namespace ridge::measure {
 namespace {
 
@@ -22,6 +24,23 @@ bool works(const DeviceInfo& info, std::string_view name) {
 std::string why_not(const DeviceInfo& info, std::string_view name) {
     const Feature* feature = info.feature(name);
     return feature != nullptr && feature->missing ? feature->missing->reason : "not available";
+}
+
+bool several_gpus(const model::Operation& operation) {
+    const auto* const collective = std::get_if<model::Collective>(&operation);
+    return collective != nullptr && !model::is_host_copy(collective->kind);
+}
+
+Method method_of_several(model::LaunchMode launch) {
+    switch (launch) {
+        case model::LaunchMode::graph:
+            return Method::graph;
+        case model::LaunchMode::stream:
+            return Method::calls;
+        case model::LaunchMode::kernel:
+            break;
+    }
+    return Method::together;
 }
 
 }  // namespace
@@ -48,6 +67,7 @@ Maybe<Method> choose_method(Time estimate, std::int64_t launches, const Question
                             const DeviceInfo& info) {
     const model::Execution& execution = question.execution;
     const bool cold = execution.l2 == model::L2State::cold;
+    if (several_gpus(question.operation)) return method_of_several(execution.launch);
     if (execution.l2 == model::L2State::dirty) {
         return Unavailable{.reason = "a dirty L2 cannot be measured: the L2 flush ends with reads",
                            .remedy = "use l2=cold"};

@@ -6,7 +6,8 @@
 // Method: events resolve about 0.5 us and read up to 10 us too much under tracing, so from 20 us on
 // they are within a few percent of the kernel's own duration. Shorter times come from the driver's
 // activity records, which also give the sum of an operation's kernels without the gaps between
-// them. A question with launch=graph is timed as a replayed graph. Sampling stops when the 95 %
+// them. A question with launch=graph is timed as a replayed graph. Collectives between GPUs have
+// methods of their own: kernels that start together, a graph, or many calls in a row. Sampling stops when the 95 %
 // interval of the median is within `relative_half_width` on either side, or when the budget is
 // spent. Throttled samples count towards neither rule and are reported. The method follows NVIDIA
 // nvbench.

@@ -17,7 +17,7 @@
 
 namespace ridge::measure {
 
-enum class Suite : std::uint8_t { quick, full };
+enum class Suite : std::uint8_t { quick, full, collectives };
 
 /// InputError lists the known suites.
 [[nodiscard]] Suite parse_suite(std::string_view text);
@@ -25,9 +25,18 @@ enum class Suite : std::uint8_t { quick, full };
 /// Wall time that the whole suite may take.
 [[nodiscard]] double seconds_of(Suite suite);
 
-/// Questions of a suite that a GPU of this compute capability (90 for 9.0) can run, without
+/// Questions of a suite other than `collectives` that a GPU of this compute capability (90 for 9.0) can run, without
 /// repetitions. Operations alternate, which spreads the heat.
 [[nodiscard]] std::vector<Question> suite(Suite suite, std::int32_t compute_capability);
+
+/// Questions of the suite `collectives` among this many GPUs: from latency to bandwidth, as a kernel,
+/// in a graph and as calls.
+[[nodiscard]] std::vector<Question> collective_suite(std::int64_t gpus);
+
+/// Collectives with log-uniform sizes between 256 bytes and 1 GiB, the same for the same seed and
+/// number of GPUs on every machine.
+[[nodiscard]] std::vector<Question> random_collectives(std::uint64_t seed, std::int64_t count,
+                                                       std::int64_t gpus);
 
 /// Questions over every bundled kernel. Sizes are log-uniform, half of them rounded to multiples of
 /// 64; the questions are the same on every machine of this compute capability. Each needs at most

@@ -31,7 +31,7 @@ struct LaunchCosts {
     [[nodiscard]] Time gap() const { return graph - kernel; }
 };
 
-/// Reads the fields `launch.*`. Missing fields are estimated from those that the description has and
+/// Reads the section `launch`. Missing fields are estimated from those that the description has and
 /// from `laws`; all are zero if it has none.
 [[nodiscard]] LaunchCosts resolve_launch(const hardware::Description& gpu, const Laws& laws);
 

@@ -253,3 +253,48 @@ TEST_CASE("effect --measure measures the points of an effect, keeps records, and
     CHECK(asked.out.starts_with("access pattern=bank_conflict "));
     CHECK(std::count(asked.out.begin(), asked.out.end(), '\n') == 6);
 }
+
+TEST_CASE("measure takes collectives between GPUs, alone, drawn, and as a suite") {
+    const Transcript one = run_fake("measure all_reduce --bytes 1048576 --gpus 2");
+    CAPTURE(one.out, one.err);
+    CHECK(one.code == 0);
+    CHECK(holds(one.out, "measured"));
+    CHECK(run_fake("measure all_reduce --bytes 1048576 --gpus 8").code == 3);
+    const Transcript drawn =
+        run_fake("measure --random 5 --collectives --ranks 2 --seed 3 --seconds 0.01");
+    CHECK(drawn.code == 0);
+    CHECK(holds(drawn.err, "5 measured, 0 failed"));
+    const Transcript suite =
+        run_fake("measure --suite collectives --ranks 2 --seconds 0.001 --format csv");
+    CHECK(suite.code == 0);
+    CHECK(holds(suite.err, " 0 failed"));
+    CHECK(holds(suite.out, "all_to_all"));
+    // Mixed with operations of one GPU.
+    const Transcript mixed =
+        run_fake("measure --op \"copy elements=4096\" --op \"broadcast bytes=4096 gpus=4\"");
+    CHECK(mixed.code == 0);
+    CHECK(holds(mixed.out, "broadcast"));
+}
+
+TEST_CASE("doctor says how the GPUs are linked, and which are not") {
+    const Transcript t = run_fake("doctor --format json");
+    CHECK(holds(t.out, "18 NVLinks (version 4) to a switch; reaches GPU 1; NUMA node 1"));
+    CHECK(holds(t.out, "reaches no other GPU"));
+}
+
+TEST_CASE("links shows what pairs of GPUs and the host carry, and draws it") {
+    const Transcript t = run_fake("links");
+    CAPTURE(t.out, t.err);
+    CHECK(t.code == 0);
+    CHECK(holds(t.out, "391 GB/s"));
+    CHECK(holds(t.out, "55 GB/s"));
+    const auto json = nlohmann::json::parse(run_fake("links --format json").out);
+    CHECK(json["one_way_bytes_per_s"][1][0].get<double>() == 392e9);
+    CHECK(json["one_way_bytes_per_s"][0][0].is_null());
+    CHECK(json["load_s"][0][1].get<double>() == Approx(1.7e-6));
+    const TemporaryFolder folder;
+    CHECK(run_fake("links -o " + folder.path() + "/links.svg").code == 0);
+    const std::string svg = test::text_of(folder.path() + "/links.svg");
+    CHECK(holds(svg, ">392<"));
+    CHECK(holds(svg, "GPU 1"));
+}

@@ -19,6 +19,12 @@ constexpr int memory_clock_kind = 2;
 constexpr std::uint64_t idle_reason = 0x1;
 constexpr auto watch_interval = std::chrono::milliseconds(20);
 
+/// NVML numbers the revisions of NVLink: 1.0, 2.0, 2.2, 3.0, 3.1, 4.0, 5.0 are 1 to 7.
+std::int32_t generation_of(unsigned int revision) {
+    constexpr std::array<std::int32_t, 8> generations{0, 1, 2, 2, 3, 3, 4, 5};
+    return revision < generations.size() ? generations[revision] : 0;
+}
+
 struct ProcessRecord {
     unsigned int pid;
     unsigned long long used_memory;
@@ -43,6 +49,9 @@ struct Management::Functions {
     int (*temperature)(void*, int, unsigned int*) = nullptr;
     int (*processes)(void*, unsigned int*, ProcessRecord*) = nullptr;
     int (*mig_mode)(void*, unsigned int*, unsigned int*) = nullptr;
+    int (*link_state)(void*, unsigned int, int*) = nullptr;
+    int (*link_version)(void*, unsigned int, unsigned int*) = nullptr;
+    int (*link_remote)(void*, unsigned int, int*) = nullptr;
 };
 
 namespace {
@@ -64,6 +73,9 @@ std::string load(const SharedLibrary& library, Management::Functions& table) {
     reader.read("nvmlDeviceGetMigMode", table.mig_mode);
     SymbolReader newer(library);
     newer.read("nvmlDeviceGetCurrentClocksEventReasons", table.reasons);
+    newer.read("nvmlDeviceGetNvLinkState", table.link_state);
+    newer.read("nvmlDeviceGetNvLinkVersion", table.link_version);
+    newer.read("nvmlDeviceGetNvLinkRemoteDeviceType", table.link_remote);
     if (table.reasons == nullptr) {
         reader.read("nvmlDeviceGetCurrentClocksThrottleReasons", table.reasons);
     }
@@ -137,6 +149,29 @@ std::string Management::version() const {
     std::array<char, 96> text{};
     functions_->nvml_version(text.data(), static_cast<unsigned int>(text.size()));
     return text.data();
+}
+
+std::optional<NvLinks> Management::links() const {
+    if (functions_->link_state == nullptr) return std::nullopt;
+    constexpr unsigned int most_links = 18;
+    constexpr int remote_switch = 2;
+    NvLinks found;
+    for (unsigned int link = 0; link < most_links; ++link) {
+        int active = 0;
+        if (functions_->link_state(device_, link, &active) != success || active == 0) continue;
+        ++found.active;
+        unsigned int version = 0;
+        if (functions_->link_version != nullptr &&
+            functions_->link_version(device_, link, &version) == success) {
+            found.version = generation_of(version);
+        }
+        int remote = 0;
+        if (functions_->link_remote != nullptr &&
+            functions_->link_remote(device_, link, &remote) == success) {
+            found.to_switch = found.to_switch || remote == remote_switch;
+        }
+    }
+    return found;
 }
 
 bool Management::mig() const {

@@ -18,6 +18,7 @@
 #include <string>
 #include <thread>
 
+#include "measure/ranks/topology.h"
 #include "measure/record/observation.h"
 
 namespace ridge::measure::cuda {
@@ -36,6 +37,8 @@ class Management {
     [[nodiscard]] std::string version() const;
     [[nodiscard]] std::optional<Frequency> max_sm_clock() const;
     [[nodiscard]] std::optional<Frequency> max_memory_clock() const;
+    /// Empty when the driver does not say.
+    [[nodiscard]] std::optional<NvLinks> links() const;
     [[nodiscard]] bool mig() const;
     [[nodiscard]] const std::string& path() const { return path_; }
 

@@ -59,6 +59,7 @@ std::vector<fs::path> python_package_folders() {
                 for (const fs::path& package : folders_like(vendor, "cu")) {
                     found.push_back(package / "lib");
                 }
+                found.push_back(vendor / "nccl" / "lib");
             }
         }
     }

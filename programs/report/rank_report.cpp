@@ -1,0 +1,313 @@
+#include "programs/report/rank_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "hardware/error.h"
+#include "hardware/units.h"
+#include "model/collectives/work.h"
+#include "model/predict.h"
+#include "programs/aten/collective.h"
+#include "programs/report/intervals.h"
+#include "programs/traces/timeline.h"
+
+namespace ridge::programs {
+namespace {
+
+/// A kernel of a collective on one rank.
+struct Part {
+    std::size_t rank = 0;
+    std::int64_t start = 0;
+    std::int64_t end = 0;
+};
+
+/// What makes collectives of different ranks the same: the kernel's name, the sizes, and how many
+/// there were before.
+struct CollectiveKey {
+    std::string name;
+    std::string recorded;
+    std::int64_t number = 0;
+
+    auto operator<=>(const CollectiveKey&) const = default;
+};
+
+/// One GPU of one trace.
+struct RankView {
+    const Trace* trace = nullptr;
+    std::int64_t device = 0;
+    std::string name;
+    std::int64_t shift = 0;
+    Intervals computing{};
+    Intervals communication{};
+    Intervals waiting{};
+    std::int64_t host_late = 0;
+};
+
+using Collectives = std::map<CollectiveKey, std::vector<Part>>;
+
+std::vector<RankView> views_of(std::span<const Trace> traces) {
+    std::vector<RankView> views;
+    for (const Trace& trace : traces) {
+        std::vector<std::int64_t> devices;
+        for (const Kernel& kernel : trace.kernels) devices.push_back(kernel.device);
+        std::sort(devices.begin(), devices.end());
+        devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
+        for (const std::int64_t device : devices) {
+            const bool told = trace.header.rank >= 0 && devices.size() == 1;
+            const auto number = told ? trace.header.rank : static_cast<std::int64_t>(views.size());
+            views.push_back(
+                {.trace = &trace, .device = device, .name = fmt::format("rank {}", number)});
+        }
+    }
+    if (views.size() < 2) {
+        throw InputError("ranks: fewer than two GPUs have kernels in these traces", {},
+                         "give the trace of every rank");
+    }
+    std::stable_sort(views.begin(), views.end(), [](const RankView& a, const RankView& b) {
+        return a.trace->header.rank < b.trace->header.rank;
+    });
+    return views;
+}
+
+Collectives collectives_of(const std::vector<RankView>& views) {
+    Collectives found;
+    for (std::size_t rank = 0; rank < views.size(); ++rank) {
+        const RankView& view = views[rank];
+        std::map<std::pair<TextId, TextId>, std::int64_t> counts;
+        for (const Kernel& kernel : view.trace->kernels) {
+            const std::string& name = view.trace->text(kernel.name);
+            if (kernel.device != view.device || !is_communication(name)) continue;
+            const std::int64_t number = ++counts[{kernel.name, kernel.collective}];
+            found[{name, view.trace->text(kernel.collective), number}].push_back(
+                {rank, kernel.start_ns, kernel.end_ns()});
+        }
+    }
+    return found;
+}
+
+/// Moves every rank's clock so that collectives end at the same time as on the first rank.
+void align(std::vector<RankView>& views, Collectives& collectives) {
+    std::vector<std::vector<std::int64_t>> differences(views.size());
+    for (const auto& [key, parts] : collectives) {
+        if (parts.front().rank != 0) continue;
+        for (const Part& part : parts) {
+            if (views[part.rank].trace == views[0].trace) continue;
+            differences[part.rank].push_back(part.end - parts.front().end);
+        }
+    }
+    for (std::size_t rank = 0; rank < views.size(); ++rank) {
+        std::vector<std::int64_t>& each = differences[rank];
+        if (each.empty()) continue;
+        const auto middle = each.begin() + static_cast<std::ptrdiff_t>(each.size() / 2);
+        std::nth_element(each.begin(), middle, each.end());
+        views[rank].shift = *middle;
+    }
+    for (auto& [key, parts] : collectives) {
+        for (Part& part : parts) {
+            part.start -= views[part.rank].shift;
+            part.end -= views[part.rank].shift;
+        }
+    }
+}
+
+void fill_intervals(RankView& view) {
+    const Timeline timeline = timeline_of(*view.trace);
+    for (std::size_t i = 0; i < view.trace->kernels.size(); ++i) {
+        const Kernel& kernel = view.trace->kernels[i];
+        if (kernel.device != view.device) continue;
+        const bool communicates = is_communication(view.trace->text(kernel.name));
+        (communicates ? view.communication : view.computing)
+            .push_back({kernel.start_ns - view.shift, kernel.end_ns() - view.shift});
+        if (i < timeline.late_ns.size()) view.host_late += timeline.late_ns[i];
+    }
+    view.computing = merged(std::move(view.computing));
+    view.communication = merged(std::move(view.communication));
+}
+
+/// The sizes as an operation of the model, if they were recorded.
+std::optional<model::Collective> operation_of(const std::string& recorded) {
+    const std::optional<Understood> understood = collective_work(recorded);
+    if (!understood || understood->steps.empty()) return std::nullopt;
+    const auto* const op = std::get_if<model::Collective>(&understood->steps.front().operation);
+    return op == nullptr ? std::nullopt : std::optional(*op);
+}
+
+class ReportBuilder {
+  public:
+    ReportBuilder(std::span<const Trace> traces, const model::Machine* machine)
+        : machine_(machine), views_(views_of(traces)) {
+        Collectives collectives = collectives_of(views_);
+        align(views_, collectives);
+        for (RankView& view : views_) fill_intervals(view);
+        find_span();
+        report_.ranks.resize(views_.size());
+        for (const auto& [key, parts] : collectives) add(key, parts);
+        if (unmatched_ > 0) {
+            report_.notes.push_back(
+                fmt::format("{} collectives appear on one rank only and are left out", unmatched_));
+        }
+        std::stable_sort(report_.collectives.begin(), report_.collectives.end(),
+                         [](const auto& a, const auto& b) { return a.waiting > b.waiting; });
+        for (std::size_t rank = 0; rank < views_.size(); ++rank) finish(rank);
+    }
+
+    RankReport take() { return std::move(report_); }
+
+  private:
+    void find_span() {
+        bool first = true;
+        for (const RankView& view : views_) {
+            for (const Intervals* each : {&view.computing, &view.communication}) {
+                if (each->empty()) continue;
+                begin_ = first ? each->front().from : std::min(begin_, each->front().from);
+                end_ = first ? each->back().to : std::max(end_, each->back().to);
+                first = false;
+            }
+        }
+        report_.span = time_of(end_ - begin_);
+    }
+
+    void add(const CollectiveKey& key, const std::vector<Part>& parts) {
+        if (parts.size() < 2) {
+            ++unmatched_;
+            return;
+        }
+        const auto [first, last] =
+            std::minmax_element(parts.begin(), parts.end(),
+                                [](const Part& a, const Part& b) { return a.start < b.start; });
+        CollectiveRow row{.name = key.name,
+                          .what = collective_text(key.recorded),
+                          .number = key.number,
+                          .start = time_of(last->start - begin_),
+                          .skew = time_of(last->start - first->start),
+                          .late = last->rank};
+        std::int64_t end = last->end;
+        for (const Part& part : parts) {
+            end = std::max(end, part.end);
+            const std::int64_t until = std::min(part.end, last->start);
+            if (until <= part.start) continue;
+            views_[part.rank].waiting.push_back({part.start, until});
+            row.waiting += time_of(until - part.start);
+        }
+        row.time = time_of(end - last->start);
+        predict_row(key, row);
+        ++report_.ranks[row.late].came_last;
+        report_.ranks[row.late].caused += row.waiting;
+        report_.collectives.push_back(std::move(row));
+    }
+
+    void predict_row(const CollectiveKey& key, CollectiveRow& row) const {
+        const std::optional<model::Collective> op = operation_of(key.recorded);
+        if (!op || !(row.time > Time{})) return;
+        row.bus = model::link_bytes(*op) / row.time;
+        if (machine_ == nullptr) return;
+        const model::Outcome outcome = model::predict(*op, model::Execution{}, *machine_);
+        if (const auto* const prediction = std::get_if<model::Prediction>(&outcome)) {
+            row.predicted = prediction->time;
+            row.predicted_bus = model::link_bytes(*op) / prediction->time;
+        }
+    }
+
+    void finish(std::size_t rank) {
+        RankView& view = views_[rank];
+        RankRow& row = report_.ranks[rank];
+        const Intervals exposed = without(view.communication, view.computing);
+        const Intervals waiting = common(exposed, merged(std::move(view.waiting)));
+        const Intervals transfer = without(exposed, waiting);
+        row.name = view.name;
+        row.device = view.device;
+        row.shift = time_of(view.shift);
+        row.computing = time_of(length_of(view.computing));
+        row.communication = time_of(length_of(view.communication));
+        row.exposed = time_of(length_of(exposed));
+        row.waiting = time_of(length_of(waiting));
+        row.idle = report_.span - row.computing - row.exposed;
+        row.host_late = std::min(row.idle, time_of(view.host_late));
+        add_spans(rank, RankWork::computing, view.computing);
+        add_spans(rank, RankWork::transfer, transfer);
+        add_spans(rank, RankWork::waiting, waiting);
+    }
+
+    void add_spans(std::size_t rank, RankWork work, const Intervals& intervals) {
+        for (const Interval& each : intervals) {
+            report_.spans.push_back({.rank = rank,
+                                     .work = work,
+                                     .from = time_of(each.from - begin_),
+                                     .to = time_of(each.to - begin_)});
+        }
+    }
+
+    const model::Machine* machine_;
+    std::vector<RankView> views_;
+    RankReport report_;
+    std::int64_t begin_ = 0;
+    std::int64_t end_ = 0;
+    std::int64_t unmatched_ = 0;
+};
+
+std::string share_text(Time part, Time whole) {
+    return fmt::format("{} ({:.0f} %)", format(part),
+                       whole > Time{} ? 100.0 * (part / whole) : 0.0);
+}
+
+/// Collectives whose time after the last start is far above the prediction, as on a slow link.
+std::optional<std::string> slow_link(const RankReport& report) {
+    constexpr double far = 1.5;
+    Time measured;
+    Time predicted;
+    std::int64_t count = 0;
+    for (const CollectiveRow& row : report.collectives) {
+        if (!row.predicted || row.time < far * *row.predicted) continue;
+        measured += row.time;
+        predicted += *row.predicted;
+        ++count;
+    }
+    if (count == 0) return std::nullopt;
+    return fmt::format(
+        "{} collectives took {} once all ranks had come, where {} is predicted: a slow link, or "
+        "kernels beside them",
+        count, format(measured), format(predicted));
+}
+
+}  // namespace
+
+RankReport ranks_of(std::span<const Trace> traces, const model::Machine* machine) {
+    return ReportBuilder(traces, machine).take();
+}
+
+std::vector<std::string> findings_of(const RankReport& report) {
+    struct Finding {
+        Time weight;
+        std::string text;
+    };
+    std::vector<Finding> found;
+    for (const RankRow& row : report.ranks) {
+        if (row.came_last > 0 && row.caused > 0.01 * report.span) {
+            found.push_back(
+                {row.caused, fmt::format("{} came last to {} of {} collectives; the others waited "
+                                         "{} for it",
+                                         row.name, row.came_last, report.collectives.size(),
+                                         share_text(row.caused, report.span))});
+        }
+        const Time transfer = row.exposed - row.waiting;
+        if (transfer > 0.02 * report.span) {
+            found.push_back({transfer, fmt::format("{} moved data for {} while nothing else ran",
+                                                   row.name, share_text(transfer, report.span))});
+        }
+        if (row.host_late > 0.05 * report.span) {
+            found.push_back(
+                {row.host_late, fmt::format("{} waited {} for its host to launch", row.name,
+                                            share_text(row.host_late, report.span))});
+        }
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [](const Finding& a, const Finding& b) { return a.weight > b.weight; });
+    std::vector<std::string> texts;
+    for (Finding& each : found) texts.push_back(std::move(each.text));
+    if (auto slow = slow_link(report)) texts.push_back(*std::move(slow));
+    return texts;
+}
+
+}  // namespace ridge::programs
