@@ -114,30 +114,25 @@ void consider_batch(Advisor& advisor) {
 /// Changes that only the people who train the model can make.
 void consider_shape(Advisor& advisor) {
     const Architecture& now = advisor.architecture();
-    if (now.vocabulary % 64 != 0) {
-        Architecture padded = now;
-        padded.vocabulary = (now.vocabulary + 63) / 64 * 64;
-        advisor.consider("a vocabulary padded to " + std::to_string(padded.vocabulary), padded,
-                         advisor.request());
+    constexpr std::int64_t aligned = 64;
+    const std::int64_t vocabulary = now.value("vocabulary");
+    if (vocabulary % aligned != 0) {
+        const std::int64_t padded = (vocabulary + aligned - 1) / aligned * aligned;
+        advisor.consider("a vocabulary padded to " + std::to_string(padded),
+                         now.with("vocabulary", padded), advisor.request());
     }
     constexpr std::int64_t group = 4;
-    Architecture grouped = now;
-    for (LayerSpec& kind : grouped.kinds) {
-        AttentionSpec& s = kind.attention;
-        if (s.latent() || s.kv_heads != s.heads || s.heads % group != 0) return;
-        s.kv_heads = s.heads / group;
-    }
-    advisor.consider(std::to_string(group) + " query heads per key head (GQA)", grouped,
-                     advisor.request());
+    const std::int64_t heads = now.value("heads");
+    if (now.value("kv_rank") > 0 || now.value("kv_heads") != heads || heads % group != 0) return;
+    advisor.consider(std::to_string(group) + " query heads per key head (GQA)",
+                     now.with("kv_heads", heads / group), advisor.request());
 }
 
 void consider_gpus(Advisor& advisor) {
     Request other = advisor.request();
     if (!advisor.machine().fabric || other.training()) return;
     other.tensor_parallel *= 2;
-    for (const LayerSpec& kind : advisor.architecture().kinds) {
-        if (kind.attention.heads % other.tensor_parallel != 0) return;
-    }
+    if (advisor.architecture().value("heads") % other.tensor_parallel != 0) return;
     const std::string gpus = std::to_string(other.tensor_parallel);
     advisor.consider(gpus + " GPUs with tensor parallelism (tokens/s in total)",
                      advisor.architecture(), other);

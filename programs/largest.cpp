@@ -44,7 +44,8 @@ std::int64_t largest_batch(const Architecture& architecture, const Request& requ
 std::int64_t largest_length(const Architecture& architecture, const Request& request,
                             std::int64_t usable) {
     std::int64_t most = std::min(most_length, most_tokens / request.batch);
-    if (architecture.positions > 0) most = std::min(most, architecture.positions);
+    const std::int64_t positions = architecture.value("positions");
+    if (positions > 0) most = std::min(most, positions);
     return largest(most, [&](std::int64_t seq) {
         Request other = request;
         other.seq = seq;

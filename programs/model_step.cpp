@@ -1,12 +1,11 @@
 #include "programs/model_step.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <string>
 
 #include "hardware/error.h"
 #include "programs/configs/weights.h"
-#include "programs/software/decoder.h"
+#include "programs/software/model_run.h"
 #include "programs/software/operations.h"
 
 namespace ridge::programs {
@@ -42,33 +41,31 @@ void validate(const Architecture& a, const Request& request) {
         throw InputError("batch x seq must be at most 10^10 tokens");
     }
     check("gpus", request.data_parallel, 1024);
-    const bool experts = std::any_of(a.kinds.begin(), a.kinds.end(), [](const LayerSpec& kind) {
-        return kind.feed_forward.experts > 0;
-    });
-    if (request.expert_parallel > 1 && !experts)
+    if (request.expert_parallel > 1 && a.most("experts") == 0) {
         throw InputError("ep: " + a.name + " has no experts");
-    if (a.positions > 0 && request.seq > a.positions) {
-        throw InputError("seq is " + std::to_string(request.seq) + "; " + a.name + " has " +
-                         std::to_string(a.positions) + " positions");
     }
-    for (const LayerSpec& layer : a.kinds) {
-        if (layer.attention.heads % request.tensor_parallel != 0) {
-            throw InputError("tp must divide the " + std::to_string(layer.attention.heads) +
-                             " heads");
+    const std::int64_t positions = a.value("positions");
+    if (positions > 0 && request.seq > positions) {
+        throw InputError("seq is " + std::to_string(request.seq) + "; " + a.name + " has " +
+                         std::to_string(positions) + " positions");
+    }
+    for (std::size_t kind = 0; kind < a.kinds.size(); ++kind) {
+        const std::int64_t heads = a.value("heads", kind);
+        const std::int64_t routed = a.value("experts", kind);
+        if (heads % request.tensor_parallel != 0) {
+            throw InputError("tp must divide the " + std::to_string(heads) + " heads");
         }
-        if (layer.feed_forward.experts % request.expert_parallel != 0 &&
-            layer.feed_forward.experts) {
-            throw InputError("ep must divide the " + std::to_string(layer.feed_forward.experts) +
-                             " experts");
+        if (routed % request.expert_parallel != 0) {
+            throw InputError("ep must divide the " + std::to_string(routed) + " experts");
         }
     }
 }
 
 ModelStep make_step(const Architecture& architecture, const Request& request, bool memory) {
     validate(architecture, request);
-    Decoder decoder(architecture, request, memory);
-    decoder.run();
-    const Recorder& recorder = decoder.recorder();
+    ModelRun run(architecture, request, memory);
+    run.run();
+    const Recorder& recorder = run.recorder();
     ModelStep step;
     step.program.name = architecture.name;
     step.program.entries.reserve(recorder.kernels().size());
@@ -76,15 +73,18 @@ ModelStep make_step(const Architecture& architecture, const Request& request, bo
         step.program.entries.push_back(entry_of(counted, recorder, request));
         add_split(step.program.entries);
     }
-    if (memory) step.memory = recorder.memory();
+    if (memory) {
+        step.memory = recorder.memory();
+        step.purposes = recorder.purposes();
+    }
     step.parameters = parameters_of(architecture);
     step.active_parameters = active_parameters_of(architecture);
     step.weights_bytes = weights_bytes(architecture, {.bytes = model::size_of(request.type),
                                                       .quantisation = request.quantisation});
     // The share of the weights that one GPU holds.
-    if (decoder.weight_elements() < step.parameters) {
+    if (run.weight_elements() < step.parameters) {
         const double share =
-            static_cast<double>(decoder.weight_elements()) / static_cast<double>(step.parameters);
+            static_cast<double>(run.weight_elements()) / static_cast<double>(step.parameters);
         step.weights_bytes =
             static_cast<std::int64_t>(share * static_cast<double>(step.weights_bytes));
     }
@@ -92,9 +92,8 @@ ModelStep make_step(const Architecture& architecture, const Request& request, bo
         step.kv_cache_bytes =
             kv_cache_bytes(architecture, {.bytes = model::size_of(request.cache_type),
                                           .batch = request.batch,
-                                          .tokens = request.seq});
-        const bool latent = architecture.kinds.front().attention.latent();
-        if (!latent) step.kv_cache_bytes /= request.tensor_parallel;
+                                          .tokens = request.seq,
+                                          .tensor_parallel = request.tensor_parallel});
     }
     step.tokens = request.batch * request.tokens();
     step.training = request.training();
@@ -160,42 +159,32 @@ StepTime predict(const ModelStep& step, const model::Machine& machine, const Hos
 
 namespace {
 
-/// The purpose of an allocation: given by the phase that made it, or else by its name.
-std::string_view part_of(const model::MemoryPlan& plan,
-                         const model::MemoryPlan::Allocation& allocation) {
-    using namespace std::string_view_literals;
-    if (allocation.name == "gradient buckets") return "gradients";
-    for (const model::MemoryPlan::Phase& phase : plan.phases()) {
-        const bool before = phase.name == model_phase::weights ||
-                            phase.name == model_phase::cache ||
-                            phase.name == model_phase::optimizer;
-        if (before && allocation.taken >= phase.first && allocation.taken < phase.last) {
-            return phase.name;
-        }
+std::string_view name_of(Purpose purpose) {
+    switch (purpose) {
+        case Purpose::activation:
+            return "activations and workspace";
+        case Purpose::weight:
+            return model_phase::weights;
+        case Purpose::cache:
+            return model_phase::cache;
+        case Purpose::optimizer:
+            return model_phase::optimizer;
+        case Purpose::gradient:
+            return "gradients";
+        case Purpose::logits:
+            return "logits and loss";
+        case Purpose::gathered:
+            return "gathered weights";
     }
-    const std::string_view name = allocation.name;
-    const auto is_one_of = [name](std::initializer_list<std::string_view> names) {
-        return std::find(names.begin(), names.end(), name) != names.end();
-    };
-    if (is_one_of({"keys"sv, "values"sv, "cache: keys"sv, "cache: values"sv})) return "cache";
-    if (is_one_of({"lm_head"sv, "softcap"sv, "log-softmax"sv, "loss"sv, "gradient of the loss"sv,
-                   "gradient of the picks"sv}) ||
-        name.find("logits") != std::string_view::npos) {
-        return "logits and loss";
-    }
-    if (name == "gathered weights") return name;
-    if (name == "roots of the second moments") return model_phase::optimizer;
-    return name.starts_with("gradient of") || name == "part of a gradient"
-               ? "gradients"
-               : "activations and workspace";
+    return "";
 }
 
-void add_parts(StepMemory& memory, const model::MemoryPlan& plan) {
-    const auto& allocations = plan.allocations();
+void add_parts(StepMemory& memory, const ModelStep& step) {
+    const auto& allocations = step.memory.allocations();
     for (std::size_t i = 0; i < allocations.size(); ++i) {
         const model::MemoryPlan::Allocation& each = allocations[i];
         if (each.taken > memory.peak_step || each.given <= memory.peak_step) continue;
-        const std::string_view name = part_of(plan, each);
+        const std::string_view name = name_of(step.purposes[i]);
         auto part =
             std::find_if(memory.parts.begin(), memory.parts.end(),
                          [name](const StepMemory::Part& known) { return known.name == name; });
@@ -223,7 +212,7 @@ StepMemory memory_of(const ModelStep& step) {
     for (const model::MemoryLevel& level : levels) {
         memory.reserved = std::max(memory.reserved, level.reserved);
     }
-    add_parts(memory, step.memory);
+    add_parts(memory, step);
     return memory;
 }
 

@@ -5,7 +5,7 @@
 //   time.gpu.total.time, time.host, time.wall
 //   memory_of(step).extra()  // the peak of the step over what was allocated before it
 //
-// Method: the decoder runs symbolically (software/decoder.h); equal kernels become one entry. Host
+// Method: the model runs symbolically (software/model_run.h); equal kernels become one entry. Host
 // and GPU have separate clocks through forward pass, backward pass and update: a kernel starts when
 // it has been dispatched and the kernel before it has ended. With a CUDA graph the host only
 // launches once.
@@ -20,6 +20,7 @@
 #include "programs/configs/architecture.h"
 #include "programs/graph/program.h"
 #include "programs/host.h"
+#include "programs/software/recorder.h"
 #include "programs/software/request.h"
 
 namespace ridge::programs {
@@ -31,6 +32,7 @@ inline constexpr std::int64_t most_batch = std::int64_t{1} << 20;
 struct ModelStep {
     Program program;
     model::MemoryPlan memory;
+    std::vector<Purpose> purposes{};     ///< of each allocation
     std::int64_t parameters = 0;         ///< of the whole model
     std::int64_t active_parameters = 0;  ///< used by each token
     std::int64_t weights_bytes = 0;      ///< on one GPU

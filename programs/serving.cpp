@@ -24,11 +24,11 @@ Timed timed(const Architecture& a, const Request& request, const model::Machine&
     return {.wall = time.wall, .weights = step.weights_bytes};
 }
 
-/// Cache bytes on one GPU; latent vectors are stored on every GPU.
 std::int64_t cache_bytes(const Architecture& a, const Request& request, std::int64_t tokens) {
-    const std::int64_t all = kv_cache_bytes(
-        a, {.bytes = model::size_of(request.cache_type), .batch = request.batch, .tokens = tokens});
-    return a.kinds.front().attention.latent() ? all : all / request.tensor_parallel;
+    return kv_cache_bytes(a, {.bytes = model::size_of(request.cache_type),
+                              .batch = request.batch,
+                              .tokens = tokens,
+                              .tensor_parallel = request.tensor_parallel});
 }
 
 void mark_front(std::vector<ServingPoint>& points) {

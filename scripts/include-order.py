@@ -66,13 +66,14 @@ ROOMS = {
     "programs/recording": [],
     "programs/traces": HARDWARE + ["programs/recording"],
     "programs/report": MODEL + ["kernel/causes", "programs/aten", "programs/traces"],
-    "programs/configs": HARDWARE,
+    "programs/families": HARDWARE,
+    "programs/configs": HARDWARE + ["programs/families"],
     "programs/graph": MODEL,
-    "programs/software": MODEL + ["programs/configs", "programs/graph"],
-    "programs": MODEL + ["programs/configs", "programs/graph", "programs/software"],
+    "programs/software": MODEL + ["programs/families", "programs/configs", "programs/graph"],
+    "programs": MODEL + ["programs/families", "programs/configs", "programs/graph", "programs/software"],
     "plot": HARDWARE,
 }
-PROGRAMS = ["programs", "programs/configs", "programs/graph", "programs/software", "programs/aten",
+PROGRAMS = ["programs", "programs/families", "programs/configs", "programs/graph", "programs/software", "programs/aten",
             "programs/recording", "programs/traces", "programs/report"]
 KERNEL = ["kernel/pipes", "kernel/causes", "kernel/code"]
 EFFECTS = RECORD + PROGRAMS + ["plot"]

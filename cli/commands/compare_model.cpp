@@ -209,7 +209,7 @@ int compare_model(const Context& context, CompareModel& command) {
         throw InputError("CONFIG is missing", {},
                          "ridge compare model llama-3.1-8b --gpu h100-sxm,h200-sxm");
     }
-    const programs::Architecture architecture = programs::find_model(command.model.config());
+    const programs::Architecture architecture = command.model.architecture();
     command.model.settle_length(architecture);
     Machines machines = command.gpu.machines(context);
     const ComparedModels compared = compare_all(machines, command, architecture);

@@ -107,7 +107,7 @@ int run_model(const Context& context, ModelCommand& command) {
     if (program) {
         architecture.name = program->name;
     } else {
-        architecture = programs::find_model(command.model.config());
+        architecture = command.model.architecture();
         command.model.settle_length(architecture);
     }
     const Format format = parse_format(command.format);

@@ -7,10 +7,13 @@
 #include "cli/options/command_line.h"
 #include "cli/options/sweep_range.h"
 #include "hardware/count.h"
+#include "hardware/document.h"
 #include "hardware/error.h"
 #include "hardware/units.h"
 #include "model/core/data_type.h"
+#include "programs/configs/presets.h"
 #include "programs/host.h"
+#include "programs/software/rules.h"
 
 namespace ridge::cli {
 namespace {
@@ -56,6 +59,8 @@ const Value& only(const std::vector<Value>& values, const char* option) {
 ModelOptions::ModelOptions(CommandLine& line, Lists lists) {
     line.positional("config", config_, "a config.json, its folder, a .toml, or a preset (--list)")
         .value("CONFIG");
+    line.option("--family", family_, "a family's file, instead of the one that the config names")
+        .value("FILE");
     line.option("--phase", phase_, "prefill, decode (one token per sequence) or train")
         .one_of({"prefill", "decode", "train"});
     line.option("--batch", batch_, "sequences in the batch").value("COUNT");
@@ -165,10 +170,18 @@ programs::Host ModelOptions::host_or(const programs::Host& beside) const {
     return programs::at_launch(host, *launch);
 }
 
+programs::Architecture ModelOptions::architecture() const {
+    if (family_.empty()) return programs::find_model(config_);
+    const std::string text = hardware::read_text_file(family_);
+    const auto family = programs::read_family(text, family_);
+    programs::check_procedures(*family);
+    return programs::find_model(config_, family);
+}
+
 void ModelOptions::settle_length(const programs::Architecture& architecture) {
     if (seq_ != unnamed) return;
-    seq_ =
-        architecture.positions > 0 ? std::min(usual_length, architecture.positions) : usual_length;
+    const std::int64_t positions = architecture.value("positions");
+    seq_ = positions > 0 ? std::min(usual_length, positions) : usual_length;
 }
 
 programs::Request ModelOptions::request_of(const std::string& software, const std::string& dtype,

@@ -31,6 +31,8 @@ class ModelOptions {
     explicit ModelOptions(CommandLine& line, Lists lists = Lists::refused);
 
     [[nodiscard]] const std::string& config() const { return config_; }
+    /// The model, by the family that --family names if it is given.
+    [[nodiscard]] programs::Architecture architecture() const;
     /// The host that --host and --launch ask for, else `beside`. InputError names the option.
     [[nodiscard]] programs::Host host_or(const programs::Host& beside) const;
     /// Sets a length that was not given to 2048 tokens, or to the model's positions if fewer.
@@ -62,6 +64,7 @@ class ModelOptions {
     void check_phase(const programs::Request& request) const;
 
     std::string config_;
+    std::string family_;
     std::string phase_ = "prefill";
     std::string software_ = "transformers";
     std::string dtype_ = "bf16";

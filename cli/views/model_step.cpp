@@ -15,7 +15,7 @@
 #include "model/core/fields.h"
 #include "model/footprint/memory_fit.h"
 #include "programs/largest.h"
-#include "programs/software/decoder.h"
+#include "programs/software/recorder.h"
 #include "programs/utilisation.h"
 
 namespace ridge::cli {

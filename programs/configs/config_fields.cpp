@@ -1,64 +1,231 @@
 #include "programs/configs/config_fields.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include "hardware/error.h"
+#include "hardware/nearest.h"
 
 namespace ridge::programs {
+namespace {
 
-const Json* ConfigFields::find(std::string_view name) const {
-    const Json* value = json_->find(name);
-    return value == nullptr || value->is_null() ? nullptr : value;
+const Json* find_in(const Json* json, const std::string& path) {
+    for (std::size_t begin = 0; json != nullptr;) {
+        const std::size_t end = path.find('.', begin);
+        json = json->find(path.substr(begin, end - begin));
+        if (end == std::string::npos) break;
+        begin = end + 1;
+    }
+    return json == nullptr || json->is_null() ? nullptr : json;
 }
 
-bool ConfigFields::has(std::string_view name) const {
-    return find(name) != nullptr;
+class FieldReader {
+  public:
+    FieldReader(const Family& family, const ConfigSource& source, SymbolValues& values)
+        : family_(family), source_(source), values_(values) {}
+
+    void read(const Field& field) {
+        const Json* json = nullptr;
+        std::string path = field.paths.empty() ? std::string() : field.paths.front();
+        for (const std::string& each : field.paths) {
+            json = source_.find(each);
+            if (json == nullptr) continue;
+            path = each;
+            break;
+        }
+        const auto slot = static_cast<std::size_t>(field.slot);
+        values_.given[slot] = json != nullptr ? 1 : 0;
+        if (json == nullptr) return use_default(field, path);
+        switch (field.kind) {
+            case FieldKind::count:
+                values_.whole[slot] = count(*json, path);
+                return;
+            case FieldKind::flag:
+                if (const bool* flag = json->if_flag()) {
+                    values_.whole[slot] = *flag ? 1 : 0;
+                    return;
+                }
+                source_.fail(path, " must be true or false");
+            case FieldKind::number:
+                return number(field, *json, path);
+            case FieldKind::word:
+                values_.whole[slot] = word(field, *json, path);
+                return;
+            case FieldKind::counts:
+            case FieldKind::words:
+            case FieldKind::letters:
+                return list(field, *json, path);
+        }
+    }
+
+  private:
+    std::int64_t count(const Json& json, const std::string& path) const {
+        const auto whole = json.if_whole();
+        if (!whole) source_.fail(path, " must be a whole number");
+        if (*whole < 0 || *whole > largest_count) source_.fail(path, " must be 0 to 10^12");
+        return *whole;
+    }
+    void number(const Field& field, const Json& json, const std::string& path) {
+        const auto value = json.if_number();
+        if (!value) source_.fail(path, " must be a number");
+        values_.shares[static_cast<std::size_t>(field.slot)] = *value;
+        values_.whole[static_cast<std::size_t>(field.slot)] = *value > 0.0 ? 1 : 0;
+    }
+    std::int64_t word(const Field& field, const Json& json, const std::string& path) const {
+        const std::string* text = json.if_text();
+        if (text == nullptr) source_.fail(path, " must be a string");
+        const std::int64_t found = family_.word_of(*text);
+        const auto& allowed = field.words;
+        if (found >= 0 && (allowed.empty() ||
+                           std::find(allowed.begin(), allowed.end(), found) != allowed.end())) {
+            return found;
+        }
+        std::string list;
+        for (const std::int64_t each : allowed) {
+            list += (list.empty() ? "" : ", ") + family_.word_text(each);
+        }
+        source_.fail(path, ": '" + *text + "' is not known",
+                     list.empty() ? list : "known: " + list);
+    }
+    void list(const Field& field, const Json& json, const std::string& path) {
+        auto& items = values_.lists[static_cast<std::size_t>(field.slot)];
+        if (const std::string* text = json.if_text();
+            text != nullptr && field.kind == FieldKind::letters) {
+            for (const char letter : *text) {
+                items.push_back(word(field, Json(std::string(1, letter)), path));
+            }
+            return;
+        }
+        if (!json.is_array()) source_.fail(path, " must be a list");
+        for (const Json& item : json.items()) {
+            items.push_back(field.kind == FieldKind::counts ? count(item, path)
+                                                            : word(field, item, path));
+        }
+    }
+    void use_default(const Field& field, const std::string& path) {
+        const auto slot = static_cast<std::size_t>(field.slot);
+        if (field.kind == FieldKind::number && field.optional) {
+            values_.shares[slot] = field.share;
+            values_.whole[slot] = field.share > 0.0 ? 1 : 0;
+            return;
+        }
+        if (field.kind >= FieldKind::words || field.kind == FieldKind::counts) return;
+        if (field.otherwise < 0) source_.fail(path, " is missing");
+        const Scope scope{.symbols = values_.whole, .fields = &values_};
+        const ExpressionNode& node = family_.nodes[static_cast<std::size_t>(field.otherwise)];
+        if (node.kind == NodeKind::exact) {
+            const std::int64_t whole = evaluate(family_.nodes, node.a, scope);
+            const std::int64_t parts = evaluate(family_.nodes, node.b, scope);
+            if (parts < 1 || whole % parts != 0) {
+                source_.fail(name_of(node.b),
+                             " must divide " + name_of(node.a) + ", " + std::to_string(whole));
+            }
+        }
+        values_.whole[slot] = evaluate(family_.nodes, field.otherwise, scope);
+    }
+    [[nodiscard]] std::string name_of(std::int32_t root) const {
+        const ExpressionNode& node = family_.nodes[static_cast<std::size_t>(root)];
+        const auto found = node.kind == NodeKind::symbol
+                               ? family_.field_names.find(static_cast<std::int32_t>(node.value))
+                               : family_.field_names.end();
+        return found == family_.field_names.end() ? "a size" : found->second;
+    }
+
+    const Family& family_;
+    const ConfigSource& source_;
+    SymbolValues& values_;
+};
+
+bool is_harmless(const Json& value) {
+    const auto number = value.if_number();
+    const bool* const flag = value.if_flag();
+    const std::string* const text = value.if_text();
+    return value.is_null() || (number && *number == 0.0) || (flag != nullptr && !*flag) ||
+           (text != nullptr && text->empty()) || (value.is_array() && value.items().empty()) ||
+           (value.is_object() && value.members().empty());
 }
 
-void ConfigFields::fail(std::string_view name, const std::string& what) const {
-    throw InputError(std::string(name) + what, {.file = file_});
+/// Names that are known: those of fields, of the objects that hold them, and the ignored ones. An
+/// ignored name may end in *.
+class KnownFields {
+  public:
+    explicit KnownFields(const Family& family) : family_(family) {
+        for (const Field& field : family.fields) {
+            for (const std::string& path : field.paths) {
+                names_.push_back(path);
+                for (std::size_t dot = path.find('.'); dot != std::string::npos;
+                     dot = path.find('.', dot + 1)) {
+                    objects_.push_back(path.substr(0, dot));
+                }
+            }
+        }
+    }
+    [[nodiscard]] bool is_object(const std::string& name) const {
+        return std::find(objects_.begin(), objects_.end(), name) != objects_.end();
+    }
+    [[nodiscard]] bool ignored(const std::string& name) const {
+        return std::any_of(family_.ignored.begin(), family_.ignored.end(),
+                           [&](std::string_view each) {
+                               if (!each.ends_with('*')) return each == name;
+                               each.remove_suffix(1);
+                               return std::string_view(name).starts_with(each);
+                           });
+    }
+    [[nodiscard]] bool has(const std::string& name) const {
+        return std::find(names_.begin(), names_.end(), name) != names_.end();
+    }
+    [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
+
+  private:
+    const Family& family_;
+    std::vector<std::string> names_;
+    std::vector<std::string> objects_;
+};
+
+void reject_in(const KnownFields& known, const ConfigSource& source, const Json& json,
+               const std::string& prefix) {
+    for (const JsonMember& member : json.members()) {
+        const std::string name = prefix + member.name;
+        if (is_harmless(member.value) || known.has(name) || known.ignored(name)) continue;
+        if (known.is_object(name) && member.value.is_object()) {
+            reject_in(known, source, member.value, name + ".");
+            continue;
+        }
+        const std::string close = nearest(name, known.names());
+        source.fail(name, ": this family does not know the field, and it may change the cost",
+                    close.empty() ? close : "did you mean '" + close + "'?");
+    }
 }
 
-std::int64_t ConfigFields::count(std::string_view name) const {
-    const Json* value = find(name);
-    if (value == nullptr) fail(name, " is missing");
-    const auto whole = value->if_whole();
-    if (!whole) fail(name, " must be a whole number");
-    if (*whole < 0 || *whole > largest_count) fail(name, " must be 0 to 10^12");
-    return *whole;
+}  // namespace
+
+const Json* ConfigSource::find(const std::string& path) const {
+    const Json* found = find_in(inner, path);
+    return found != nullptr || inner == outer ? found : find_in(outer, path);
 }
 
-std::int64_t ConfigFields::count_or(std::string_view name, std::int64_t otherwise) const {
-    return has(name) ? count(name) : otherwise;
+void ConfigSource::fail(const std::string& field, const std::string& what, std::string hint) const {
+    const auto place = places.find(field);
+    throw InputError(field + what, place == places.end() ? Location{.file = file} : place->second,
+                     std::move(hint));
 }
 
-double ConfigFields::number_or(std::string_view name, double otherwise) const {
-    const Json* value = find(name);
-    if (value == nullptr) return otherwise;
-    const auto number = value->if_number();
-    if (!number) fail(name, " must be a number");
-    return *number;
+void read_fields(const Family& family, const ConfigSource& source, SymbolValues& values) {
+    const std::size_t count = family.symbols.size();
+    values.whole.assign(count, 0);
+    values.shares.assign(count, 0.0);
+    values.lists.assign(count, {});
+    values.given.assign(count, 0);
+    values.whole[static_cast<std::size_t>(StepSymbol::tp)] = 1;
+    values.whole[static_cast<std::size_t>(StepSymbol::ep)] = 1;
+    FieldReader reader(family, source, values);
+    for (const Field& field : family.fields) reader.read(field);
 }
 
-bool ConfigFields::flag_or(std::string_view name, bool otherwise) const {
-    const Json* value = find(name);
-    if (value == nullptr) return otherwise;
-    const bool* flag = value->if_flag();
-    if (flag == nullptr) fail(name, " must be true or false");
-    return *flag;
-}
-
-std::string ConfigFields::text_or(std::string_view name, std::string_view otherwise) const {
-    const Json* value = find(name);
-    if (value == nullptr) return std::string(otherwise);
-    const std::string* text = value->if_text();
-    if (text == nullptr) fail(name, " must be a string");
-    return *text;
-}
-
-const Json* ConfigFields::list(std::string_view name) const {
-    const Json* value = find(name);
-    if (value == nullptr) return nullptr;
-    if (!value->is_array()) fail(name, " must be a list");
-    return value;
+void reject_unknown(const Family& family, const ConfigSource& source) {
+    const KnownFields known(family);
+    reject_in(known, source, *source.inner, "");
+    if (source.inner != source.outer) reject_in(known, source, *source.outer, "");
 }
 
 }  // namespace ridge::programs

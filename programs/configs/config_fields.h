@@ -1,46 +1,41 @@
-// Fields of a config.json; errors name the field, because other people write configs.
+// Reads the fields of a family from a config, and finds fields that the family does not know.
 //
-//   const ConfigFields fields(json, "config.json");
-//   fields.count("hidden_size");                    // InputError if it is missing, with its name
-//   fields.count_or("num_key_value_heads", heads);  // the default also replaces null
+//   const ConfigSource source{.inner = &text_config, .outer = &json, .file = "config.json"};
+//   read_fields(*family, source, values);    // InputError names a field that is missing or wrong
+//   reject_unknown(*family, source);         // and one that the family does not know
 //
-// Limits: counts up to 10^12; the reader of the family interprets the fields.
+// Method: a path like "rope_parameters.partial_rotary_factor" names a field of a nested object. Of a
+// multimodal config, `inner` is the part for text; its fields are looked for there first. A field
+// that no line of the family reads, that its list `ignored` does not name, and that is neither null,
+// false, zero nor empty, may change the cost: it is an error.
+// Limits: counts up to 10^12.
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "hardware/json.h"
+#include "programs/families/family.h"
 
 namespace ridge::programs {
 
 inline constexpr std::int64_t largest_count = 1000000000000;
 inline constexpr std::int64_t most_layers = 10000;
 
-class ConfigFields {
-  public:
-    ConfigFields(const Json& json, std::string file) : json_(&json), file_(std::move(file)) {}
+struct ConfigSource {
+    const Json* inner = nullptr;
+    const Json* outer = nullptr;
+    std::string file{};
+    /// Places of the fields, if the file is not JSON.
+    std::map<std::string, Location> places{};
 
-    /// Whether the field exists and is not null.
-    [[nodiscard]] bool has(std::string_view name) const;
-    [[nodiscard]] std::int64_t count(std::string_view name) const;
-    [[nodiscard]] std::int64_t count_or(std::string_view name, std::int64_t otherwise) const;
-    [[nodiscard]] double number_or(std::string_view name, double otherwise) const;
-    [[nodiscard]] bool flag_or(std::string_view name, bool otherwise) const;
-    [[nodiscard]] std::string text_or(std::string_view name, std::string_view otherwise) const;
-    /// The array of that name; nullptr if it is missing.
-    [[nodiscard]] const Json* list(std::string_view name) const;
-    [[nodiscard]] const Json& json() const { return *json_; }
-    [[nodiscard]] const std::string& file() const { return file_; }
-
-    [[noreturn]] void fail(std::string_view name, const std::string& what) const;
-
-  private:
-    [[nodiscard]] const Json* find(std::string_view name) const;
-
-    const Json* json_;
-    std::string file_;
+    /// The value of a path; nullptr if it is missing or null.
+    [[nodiscard]] const Json* find(const std::string& path) const;
+    [[noreturn]] void fail(const std::string& field, const std::string& what,
+                           std::string hint = {}) const;
 };
+
+void read_fields(const Family& family, const ConfigSource& source, SymbolValues& values);
+void reject_unknown(const Family& family, const ConfigSource& source);
 
 }  // namespace ridge::programs

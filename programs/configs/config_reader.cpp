@@ -1,105 +1,231 @@
 #include "programs/configs/config_reader.h"
 
-#include <array>
+#include <algorithm>
 #include <optional>
 #include <utility>
 
+#include "hardware/document.h"
 #include "hardware/error.h"
 #include "hardware/nearest.h"
-#include "programs/configs/config_families.h"
+#include "programs/configs/config_fields.h"
 
 namespace ridge::programs {
 namespace {
 
 constexpr std::size_t longest_config = std::size_t{1} << 20;
+constexpr std::size_t most_kinds = 200;
 
-struct Family {
-    std::string_view model_type;
-    Architecture (*read)(const ConfigFields&);
-};
-
-constexpr std::array families{Family{"llama", read_llama},
-                              Family{"mistral", read_mistral},
-                              Family{"qwen2", read_qwen2},
-                              Family{"qwen3", read_qwen3},
-                              Family{"gemma", read_gemma},
-                              Family{"gemma2", read_gemma2},
-                              Family{"gemma3", read_gemma3},
-                              Family{"gemma3_text", read_gemma3},
-                              Family{"phi", read_phi},
-                              Family{"phi3", read_phi3},
-                              Family{"gpt2", read_gpt2},
-                              Family{"gpt_neox", read_gpt_neox},
-                              Family{"olmo2", read_olmo2},
-                              Family{"mixtral", read_mixtral},
-                              Family{"olmoe", read_olmoe},
-                              Family{"qwen2_moe", read_qwen2_moe},
-                              Family{"qwen3_moe", read_qwen3_moe},
-                              Family{"deepseek_v2", read_deepseek_v2},
-                              Family{"deepseek_v3", read_deepseek_v3}};
-
-const Family& family_of(const ConfigFields& fields) {
-    if (!fields.has("model_type")) fields.fail("model_type", " is missing");
-    const std::string type = fields.text_or("model_type", "");
-    for (const Family& family : families) {
-        if (family.model_type == type) return family;
+/// What Python reads and JSON does not have becomes null or blanks: Infinity, NaN, comments.
+std::string plain_json(std::string_view text) {
+    std::string plain(text);
+    const auto blank = [&](std::size_t begin, std::size_t end, std::string_view with) {
+        for (std::size_t i = begin; i < end; ++i) {
+            if (plain[i] != '\n') plain[i] = i - begin < with.size() ? with[i - begin] : ' ';
+        }
+    };
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+        const std::string_view rest = std::string_view(plain).substr(i);
+        if (rest.front() == '"') {
+            for (++i; i < plain.size() && plain[i] != '"'; ++i) {
+                if (plain[i] == '\\') ++i;
+            }
+        } else if (rest.starts_with("//")) {
+            blank(i, std::min(plain.find('\n', i), plain.size()), "");
+        } else if (rest.starts_with("/*")) {
+            const std::size_t end = plain.find("*/", i + 2);
+            blank(i, end == std::string::npos ? plain.size() : end + 2, "");
+        } else if (rest.starts_with("-Infinity")) {
+            blank(i, i + 9, "null");
+        } else if (rest.starts_with("Infinity")) {
+            blank(i, i + 8, "null");
+        } else if (rest.starts_with("NaN")) {
+            blank(i, i + 3, "0  ");
+        }
     }
+    return plain;
+}
+
+std::string text_or_empty(const Json& json, std::string_view name) {
+    const Json* value = json.find(name);
+    const std::string* text = value == nullptr ? nullptr : value->if_text();
+    return text == nullptr ? std::string() : *text;
+}
+
+std::vector<std::string> texts_of(const Json* list) {
+    std::vector<std::string> texts;
+    if (list == nullptr) return texts;
+    for (const Json& item : list->items()) {
+        if (const std::string* text = item.if_text()) texts.push_back(*text);
+    }
+    return texts;
+}
+
+std::shared_ptr<const Family> family_for(const ConfigSource& source) {
+    const std::vector<std::string> architectures = texts_of(source.outer->find("architectures"));
+    const std::string type = text_or_empty(*source.outer, "model_type");
+    const std::string inner = text_or_empty(*source.inner, "model_type");
+    for (const std::string& each : {type, inner}) {
+        if (each.empty()) continue;
+        if (auto family = family_of(each, architectures)) return family;
+    }
+    if (type.empty()) source.fail("model_type", " is missing");
     const std::vector<std::string> known = known_families();
     const std::string close = nearest(type, known);
     std::string list;
     for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
-    throw InputError("model_type: unknown family '" + type + "'", {.file = fields.file()},
-                     (close.empty() ? "" : "did you mean '" + close + "'? ") + ("known: " + list));
+    source.fail("model_type", ": unknown family '" + type + "'",
+                (close.empty() ? "" : "did you mean '" + close + "'? ") + ("known: " + list));
+}
+
+/// Layers with the same values of the family's `kinds` are one kind; kinds are in ascending order.
+void set_kinds(Architecture& a, const ConfigSource& source) {
+    const Family& family = *a.rules;
+    const std::int32_t slot = family.slot_of("layers");
+    const std::int64_t layers = slot < 0 ? 0 : a.fields.whole[static_cast<std::size_t>(slot)];
+    if (layers < 1 || layers > most_layers) {
+        const auto name = family.field_names.find(slot);
+        source.fail(name == family.field_names.end() ? "layers" : name->second,
+                    " must be 1 to 10000");
+    }
+    for (const Field& field : family.fields) {
+        const std::size_t items = a.fields.lists[static_cast<std::size_t>(field.slot)].size();
+        const bool each_layer = field.kind == FieldKind::words || field.kind == FieldKind::letters;
+        if (each_layer && items > 0 && static_cast<std::int64_t>(items) != layers) {
+            source.fail(field.paths.front(), " must have one entry per layer");
+        }
+    }
+    std::vector<std::int64_t> symbols = a.fields.whole;
+    const Scope scope{.symbols = symbols, .fields = &a.fields};
+    std::vector<std::vector<std::int64_t>> of_layers;
+    std::int64_t& index = symbols[static_cast<std::size_t>(StepSymbol::i)];
+    for (index = 0; index < layers; ++index) {
+        auto& values = of_layers.emplace_back();
+        for (const Definition& each : family.kinds) {
+            const std::int64_t value = evaluate(family.nodes, each.value, scope);
+            symbols[static_cast<std::size_t>(each.slot)] = value;
+            values.push_back(value);
+        }
+    }
+    auto different = of_layers;
+    std::sort(different.begin(), different.end());
+    different.erase(std::unique(different.begin(), different.end()), different.end());
+    if (different.size() > most_kinds) {
+        throw InputError("more than 200 different kinds of layers", {.file = source.file});
+    }
+    for (const auto& values : of_layers) {
+        const auto found = std::lower_bound(different.begin(), different.end(), values);
+        a.layer_kinds.push_back(static_cast<std::uint8_t>(found - different.begin()));
+    }
+    for (const auto& values : different) {
+        auto& kind = a.kinds.emplace_back(symbols);
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            kind[static_cast<std::size_t>(family.kinds[i].slot)] = values[i];
+        }
+    }
+}
+
+/// The values that follow from the fields: of the model, of the kinds of layers, of each kind.
+void settle(Architecture& a, const ConfigSource& source) {
+    const Family& family = *a.rules;
+    Scope scope{.symbols = a.fields.whole, .fields = &a.fields};
+    for (const Definition& each : family.model) {
+        a.fields.whole[static_cast<std::size_t>(each.slot)] =
+            evaluate(family.nodes, each.value, scope);
+    }
+    set_kinds(a, source);
+    for (const Definition& each : family.layer) {
+        for (auto& kind : a.kinds) {
+            scope.symbols = kind;
+            scope.kinds = a.kinds;
+            kind[static_cast<std::size_t>(each.slot)] = evaluate(family.nodes, each.value, scope);
+        }
+    }
+}
+
+Architecture read(const ConfigSource& source, std::shared_ptr<const Family> family) {
+    Architecture a;
+    a.rules = family != nullptr ? std::move(family) : family_for(source);
+    const std::string type = text_or_empty(*source.outer, "model_type");
+    a.family = type.empty() ? a.rules->name : type;
+    read_fields(*a.rules, source, a.fields);
+    reject_unknown(*a.rules, source);
+    settle(a, source);
+    a.name = text_or_empty(*source.outer, "ridge_name");
+    if (a.name.empty()) a.name = text_or_empty(*source.outer, "_name_or_path");
+    a.source = text_or_empty(*source.outer, "ridge_source");
+    try {
+        validate(a);
+    } catch (const InputError& error) {
+        throw InputError(error.message(), {.file = source.file}, error.hint());
+    }
+    return a;
+}
+
+Json json_of(const hardware::Node& node, const std::string& path,
+             std::map<std::string, Location>& places) {
+    using hardware::NodeKind;
+    switch (node.kind) {
+        case NodeKind::boolean:
+            return node.boolean;
+        case NodeKind::integer:
+            return node.integer;
+        case NodeKind::real:
+            return node.real;
+        case NodeKind::text:
+            return std::string(node.text);
+        case NodeKind::array: {
+            Json list = Json::array();
+            for (const hardware::Node& item : node.children) {
+                list.push_back(json_of(item, path, places));
+            }
+            return list;
+        }
+        case NodeKind::table: {
+            Json table = Json::object();
+            for (const hardware::Node& child : node.children) {
+                const std::string name(child.key);
+                const std::string full = path.empty() ? name : path + "." + name;
+                places.emplace(full, child.key_location());
+                table[name] = json_of(child, full, places);
+            }
+            return table;
+        }
+        case NodeKind::date:
+            break;
+    }
+    return {};
 }
 
 }  // namespace
 
-std::vector<std::string> known_families() {
-    std::vector<std::string> names;
-    names.reserve(families.size());
-    for (const Family& family : families) names.emplace_back(family.model_type);
-    return names;
-}
-
-bool parse_activation(std::string_view text, Activation& activation) {
-    constexpr std::array<std::pair<std::string_view, Activation>, 8> words{{
-        {"silu", Activation::silu},
-        {"swish", Activation::silu},
-        {"relu", Activation::relu},
-        {"gelu", Activation::gelu_erf},
-        {"gelu_pytorch_tanh", Activation::gelu_tanh},
-        {"gelu_tanh", Activation::gelu_tanh},
-        {"gelu_new", Activation::gelu_new},
-        {"gelu_fast", Activation::gelu_fast},
-    }};
-    for (const auto& [word, value] : words) {
-        if (word == text) {
-            activation = value;
-            return true;
-        }
-    }
-    return false;
-}
-
-Architecture read_config(std::string_view text, const std::string& file) {
+Architecture read_config(std::string_view text, const std::string& file,
+                         std::shared_ptr<const Family> family) {
     if (text.size() > longest_config) {
         throw InputError("a config has at most 1 MiB", {.file = file});
     }
-    const std::optional<Json> json = Json::parse(text);
+    std::optional<Json> json = Json::parse(text);
+    if (!json) json = Json::parse(plain_json(text));
     if (!json || !json->is_object()) throw InputError("not a JSON object", {.file = file});
-    const ConfigFields fields(*json, file);
     const Json* inner = json->find("text_config");
     const bool nested = inner != nullptr && inner->is_object();
-    const Family& family = family_of(fields);
-    Architecture a = family.read(nested ? ConfigFields(*inner, file) : fields);
-    a.family = family.model_type;
-    a.name = fields.text_or("ridge_name", fields.text_or("_name_or_path", ""));
-    a.source = fields.text_or("ridge_source", "");
-    try {
-        validate(a);
-    } catch (const InputError& error) {
-        throw InputError(error.message(), {.file = file}, error.hint());
+    return read({.inner = nested ? inner : &*json, .outer = &*json, .file = file, .places = {}},
+                std::move(family));
+}
+
+Architecture read_model_toml(std::string_view text, const std::string& file,
+                             std::shared_ptr<const Family> family) {
+    const hardware::Document document = hardware::parse_document(text, file);
+    if (document.problem) {
+        throw InputError(document.problem->message, document.problem->location);
     }
+    ConfigSource source{.file = file};
+    const Json json = json_of(document.root, "", source.places);
+    source.inner = &json;
+    source.outer = &json;
+    if (family == nullptr && json.find("model_type") == nullptr) family = find_family("toml");
+    Architecture a = read(source, std::move(family));
+    if (a.name.empty()) a.name = text_or_empty(json, "name");
+    a.source = file;
     return a;
 }
 

@@ -8,7 +8,6 @@
 #include "hardware/error.h"
 #include "hardware/nearest.h"
 #include "programs/configs/config_reader.h"
-#include "programs/configs/toml_reader.h"
 
 namespace ridge::programs {
 namespace {
@@ -28,10 +27,10 @@ std::string lower(std::string_view text) {
     return result;
 }
 
-Architecture read_file(const std::string& path) {
+Architecture read_file(const std::string& path, std::shared_ptr<const Family> family) {
     const std::string text = hardware::read_text_file(path);
-    Architecture a =
-        path.ends_with(".toml") ? read_model_toml(text, path) : read_config(text, path);
+    Architecture a = path.ends_with(".toml") ? read_model_toml(text, path, std::move(family))
+                                             : read_config(text, path, std::move(family));
     if (a.name.empty()) {
         const std::filesystem::path file(path);
         a.name = file.stem() == "config" && file.has_parent_path()
@@ -51,16 +50,16 @@ std::vector<std::string> preset_names() {
     return names;
 }
 
-Architecture find_model(const std::string& name) {
+Architecture find_model(const std::string& name, std::shared_ptr<const Family> family) {
     std::error_code ignored;
     if (std::filesystem::is_directory(name, ignored)) {
-        return read_file((std::filesystem::path(name) / "config.json").string());
+        return read_file((std::filesystem::path(name) / "config.json").string(), std::move(family));
     }
-    if (std::filesystem::exists(name, ignored)) return read_file(name);
+    if (std::filesystem::exists(name, ignored)) return read_file(name, std::move(family));
     const std::string wanted = lower(name);
     for (const hardware::EmbeddedFile& file : embedded_presets()) {
         if (stem_of(file.path) == wanted) {
-            return read_config(file.text, "preset " + stem_of(file.path));
+            return read_config(file.text, "preset " + stem_of(file.path), std::move(family));
         }
     }
     // Of "organisation/Name", use only the name.

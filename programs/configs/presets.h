@@ -5,6 +5,7 @@
 //   const Architecture c = find_model("config.json");        // or the file, or a small .toml
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,7 +22,8 @@ namespace ridge::programs {
 [[nodiscard]] std::vector<std::string> preset_names();
 
 /// Accepts a folder, a file, or the name of a preset (in any case). Throws InputError with near
-/// names for anything else.
-[[nodiscard]] Architecture find_model(const std::string& name);
+/// names for anything else. `family` replaces the one that the config names.
+[[nodiscard]] Architecture find_model(const std::string& name,
+                                      std::shared_ptr<const Family> family = nullptr);
 
 }  // namespace ridge::programs

@@ -34,28 +34,27 @@ std::int64_t weights_bytes(const Architecture& architecture, const WeightFormat&
     return sum;
 }
 
-std::int64_t cache_elements(const AttentionSpec& attention) {
-    if (attention.latent()) return attention.kv_rank + attention.rotary_dim;
-    return attention.kv_heads * (attention.head_dim + attention.value_dim);
-}
-
-std::int64_t cached_tokens(const AttentionSpec& attention, std::int64_t tokens) {
-    return attention.window > 0 ? std::min(tokens, attention.window - 1) : tokens;
-}
-
 std::int64_t kv_cache_bytes(const Architecture& a, const CacheShape& shape) {
     std::int64_t sum = 0;
     for (std::size_t kind = 0; kind < a.kinds.size(); ++kind) {
-        const AttentionSpec& attention = a.kinds[kind].attention;
-        const std::int64_t tokens = cached_tokens(attention, shape.tokens);
-        if (tokens == 0) continue;
-        sum += checked_product({{"layers", a.layers_of(kind)},
-                                {"elements per token", cache_elements(attention)},
+        const std::int64_t window = a.value("window", kind);
+        const std::int64_t tokens = window > 0 ? std::min(shape.tokens, window - 1) : shape.tokens;
+        const std::int64_t layers = a.layers_of(kind);
+        if (const std::int64_t state = a.value("state", kind); state > 0) {
+            sum += checked_product({{"layers", layers},
+                                    {"bytes of a sequence's state", state},
+                                    {"batch", shape.batch}});
+        }
+        const std::int64_t elements = a.value("keys_width", kind) + a.value("values_width", kind);
+        if (tokens == 0 || elements == 0) continue;
+        sum += checked_product({{"layers", layers},
+                                {"elements per token", elements},
                                 {"seq", tokens},
                                 {"batch", shape.batch},
                                 {"bytes per element", shape.bytes}});
     }
-    return sum;
+    // Every GPU has the whole of what its heads share.
+    return a.value("cache_shards") > 0 ? sum / shape.tensor_parallel : sum;
 }
 
 Quantisation parse_quantisation(std::string_view text, std::string_view field) {

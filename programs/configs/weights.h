@@ -34,12 +34,10 @@ struct CacheShape {
     std::int64_t bytes = 2;  ///< of one element
     std::int64_t batch = 1;
     std::int64_t tokens = 0;
+    std::int64_t tensor_parallel = 1;
 };
-/// Elements that one layer keeps for one token.
-[[nodiscard]] std::int64_t cache_elements(const AttentionSpec& attention);
-/// Tokens that a layer keeps of a sequence: a query sees the tokens of its window, including
-/// itself.
-[[nodiscard]] std::int64_t cached_tokens(const AttentionSpec& attention, std::int64_t tokens);
+/// Bytes that the layers keep on one GPU, of tokens and of sequences of any length. A layer with a
+/// window of w keeps w - 1 tokens: a query sees the tokens of its window, including itself.
 [[nodiscard]] std::int64_t kv_cache_bytes(const Architecture& architecture,
                                           const CacheShape& shape);
 

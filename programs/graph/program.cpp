@@ -71,6 +71,7 @@ Time time_of(const Entry& entry, const model::Outcome& outcome) {
 }
 
 model::Outcome predict(const Entry& entry, const model::Machine& machine) {
+    if (!entry.unmodelled.empty()) return model::NotModelled{entry.unmodelled};
     model::Outcome outcome = operation_of(entry, machine);
     auto* prediction = std::get_if<model::Prediction>(&outcome);
     if (prediction == nullptr) return outcome;

@@ -66,6 +66,7 @@ struct Entry {
     std::optional<KernelWork> work{};    ///< gives the time if the operation does not
     std::optional<KernelWork> beside{};  ///< work left out by the operation, run after it
     bool overlapped = false;             ///< runs concurrently with the kernels, in its own stream
+    std::string unmodelled{};            ///< why no time is predicted; empty: it is
     std::optional<Time> measured;        ///< of one run, if a trace has it
 };
 

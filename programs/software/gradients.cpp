@@ -18,13 +18,15 @@ void Recorder::accumulate(std::int32_t id, Buffer gradient) {
     // A sum in fp32 is converted back to the type of the tensor that it is the gradient of.
     gradient =
         cast(std::move(gradient), values_[static_cast<std::size_t>(id)].type, "gradient: back");
+    const bool leaf = values_[static_cast<std::size_t>(id)].leaf;
+    if (leaf) mark(gradient, Purpose::gradient);
     if (!there) {
         there = std::move(gradient);
         return;
     }
     // A weight that is used twice (tied to the embedding) needs a third tensor for the sum.
     Buffer sum;
-    if (values_[static_cast<std::size_t>(id)].leaf && !options_.fused) {
+    if (leaf && !options_.fused) {
         sum = allocate(gradient.elements(), gradient.type(), "sum of gradients");
     }
     pointwise(Math::add, gradient.elements(), 2,

@@ -73,6 +73,7 @@ enum class KernelKind : std::uint8_t {
     collective,    ///< a: bytes, b: GPUs, c: model::CollectiveKind, d: 0 in its own stream
     expert_block,  ///< a: tokens, b: hidden, c: intermediate, d: experts; inputs: active experts
     log_softmax,   ///< a: rows, b: columns
+    unmodelled,    ///< a: elements of the result
     small          ///< a: bytes; much less work than the launch takes
 };
 

@@ -185,6 +185,7 @@ model::Operation operation_of(const StepKernel& k, const Recorder& recorder) {
                               .type = k.in};
         case KernelKind::table_sort:
             return moving(16 * k.a);
+        case KernelKind::unmodelled:
         case KernelKind::small:
             return moving(k.a);
     }
@@ -358,6 +359,7 @@ Entry entry_of(const Recorder::Counted& counted, const Recorder& recorder, const
         if (told || request.software == Software::transformers) entry.least = least_of(k);
     }
     entry.name = k.name;
+    if (k.kind == KernelKind::unmodelled) entry.unmodelled = "its time is not modelled";
     entry.module = k.module;
     entry.pass = k.pass;
     entry.first_layer = counted.layer;

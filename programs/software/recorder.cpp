@@ -26,7 +26,9 @@ std::uint64_t hash_of(const StepKernel& k) {
                          word(k.in) << 24U | word(k.out) << 32U | word(k.form) << 40U |
                          word(k.module) << 48U | word(k.pass) << 56U;
     for (const std::int64_t size : {k.a, k.b, k.c, k.d}) hash = mix(hash, word(size));
-    return mix(hash, reinterpret_cast<std::uintptr_t>(k.name.data()));
+    std::uint64_t name = k.name.size();
+    for (const char c : k.name) name = name * 131 + static_cast<unsigned char>(c);
+    return mix(hash, name);
 }
 
 }  // namespace
@@ -97,12 +99,20 @@ Buffer Recorder::allocate_part(std::int64_t elements, std::int64_t stored, std::
     allocated_bytes_ += bytes;
     if (options_.memory && stored > 0) {
         storage.block = plan_.allocate(name, bytes);
+        const bool ends = module_ == Module::head || module_ == Module::loss;
+        purposes_.push_back(ends && purpose_ == Purpose::activation ? Purpose::logits : purpose_);
         storage.allocated = true;
     }
     storages_.push_back(storage);
     const auto id =
         new_value(elements, type, static_cast<std::int32_t>(storages_.size()) - 1, gradient);
     return {this, id, true};
+}
+
+void Recorder::mark(const Buffer& tensor, Purpose purpose) {
+    if (!tensor) return;
+    const Storage& storage = storages_[static_cast<std::size_t>(value(tensor).storage)];
+    if (storage.allocated) purposes_[storage.block] = purpose;
 }
 
 Recorder::TapeEntry* Recorder::note(Step step, const Buffer& output, std::string_view name,

@@ -35,6 +35,26 @@ namespace ridge::programs {
 
 class Recorder;
 
+namespace model_phase {
+inline constexpr std::string_view weights = "weights";
+inline constexpr std::string_view cache = "cache";
+inline constexpr std::string_view optimizer = "optimizer states";
+inline constexpr std::string_view forward = "forward";
+inline constexpr std::string_view backward = "backward";
+inline constexpr std::string_view update = "update";
+}  // namespace model_phase
+
+/// What an allocation is for.
+enum class Purpose : std::uint8_t {
+    activation,
+    weight,
+    cache,
+    optimizer,
+    gradient,
+    logits,
+    gathered  ///< weights that ZeRO 3 gathers
+};
+
 /// A reference-counting handle. `dense()` is false for a view whose rows are not adjacent.
 class Buffer {
   public:
@@ -114,6 +134,12 @@ class Recorder {
     void begin(std::string_view phase) {
         if (options_.memory) plan_.begin(phase);
     }
+    /// Of the allocations that follow; those of head and loss are logits if nothing else is said.
+    void purpose(Purpose purpose) { purpose_ = purpose; }
+    /// Changes what a tensor is for.
+    void mark(const Buffer& tensor, Purpose purpose);
+    /// Of each allocation of the plan.
+    [[nodiscard]] const std::vector<Purpose>& purposes() const { return purposes_; }
 
     // Tensors.
     [[nodiscard]] Buffer allocate(std::int64_t elements, model::DataType type,
@@ -383,6 +409,7 @@ class Recorder {
 
     RecorderOptions options_;
     Module module_ = Module::other;
+    Purpose purpose_ = Purpose::activation;
     Pass pass_ = Pass::forward;
     bool taping_ = true;
     std::vector<Buffer>* kept_ = nullptr;    ///< results are stored there
@@ -401,6 +428,7 @@ class Recorder {
     std::vector<std::int32_t> buckets_;
     std::vector<AttentionShape> attentions_;
     model::MemoryPlan plan_;
+    std::vector<Purpose> purposes_;
     // Handles come last: their destructors use all members above.
     std::vector<TapeEntry> tape_;
     std::vector<Buffer> gradients_;  ///< indexed by value

@@ -35,7 +35,7 @@ std::map<std::string, StepErrors> errors_on(const std::string& gpu) {
             a.layer_kinds.resize(static_cast<std::size_t>(row.count("layers")));
         }
         if (!row.cells.at("window").empty()) {
-            for (LayerSpec& kind : a.kinds) kind.attention.window = row.count("window");
+            a = a.with("window", row.count("window"));
         }
         const Request request = test::request_of(row);
         const ModelStep step = make_step(a, request);

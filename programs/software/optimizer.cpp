@@ -2,7 +2,7 @@
 #include <array>
 
 #include "hardware/checked.h"
-#include "programs/software/decoder.h"
+#include "programs/software/model_run.h"
 
 namespace ridge::programs {
 namespace {
@@ -37,6 +37,7 @@ struct Foreach {
     const char* name;
     std::int8_t tensors;        ///< read and written
     std::int64_t most_tensors;  ///< per launch
+    bool makes = false;         ///< a list of new tensors, which live until the step ends
 };
 
 // _multi_tensor_adamw of torch 2.11; the limit on tensors depends on how many lists a kernel takes.
@@ -44,19 +45,20 @@ constexpr std::array<Foreach, 8> adamw{{{"adamw: weight decay", 2, 110},
                                         {"adamw: lerp", 3, 64},
                                         {"adamw: beta", 2, 110},
                                         {"adamw: addcmul", 3, 48},
-                                        {"adamw: sqrt", 2, 64},
+                                        {"adamw: sqrt", 2, 64, true},
                                         {"adamw: bias", 2, 96},
                                         {"adamw: eps", 2, 110},
                                         {"adamw: addcdiv", 4, 48}}};
 
 }  // namespace
 
-void Decoder::update() {
+void ModelRun::update() {
     if (request_.optimizer == Optimizer::none) return;
     run_.begin(model_phase::update);
+    run_.purpose(Purpose::optimizer);
     run_.update_pass();
     run_.enter(Module::optimizer, -1);
-    const model::DataType type = request_.mixed ? model::DataType::fp32 : request_.type;
+    const model::DataType type = stored_type();
     std::vector<std::int64_t> sizes;
     std::int64_t elements = 0;
     for (const Buffer& parameter : run_.parameters()) {
@@ -67,7 +69,7 @@ void Decoder::update() {
     gathered_rest_.reset();
     std::vector<Buffer> roots;
     for (const Foreach& each : adamw) {
-        if (std::string_view(each.name) == "adamw: sqrt") {
+        if (each.makes) {
             for (const std::int64_t size : sizes) {
                 roots.push_back(run_.allocate(size, type, "roots of the second moments"));
             }

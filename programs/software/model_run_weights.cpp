@@ -1,0 +1,175 @@
+// The weights of a model as resident tensors, its cache, gradients' buckets and optimizer states.
+#include <algorithm>
+
+#include "hardware/checked.h"
+#include "programs/configs/weights.h"
+#include "programs/software/model_run.h"
+
+namespace ridge::programs {
+
+using model::DataType;
+
+/// The shape of a weight, with the outputs of all its group if the software runs them as one.
+WeightShape ModelRun::joined_shape(std::size_t rule, std::size_t kind) const {
+    const auto& rules = architecture_.rules->weights;
+    WeightShape shape = shape_of(rules[rule], architecture_, symbols_, kind);
+    if (!procedures_.merges() || rules[rule].group.empty()) return shape;
+    if (procedures_.group_of(static_cast<std::int32_t>(rule)) != static_cast<std::int32_t>(rule)) {
+        // Another rule has the product, unless that rule does not apply here.
+        std::size_t leader = rule;
+        for (std::size_t i = 0; i < rule; ++i) {
+            if (rules[i].group == rules[rule].group && rows_[kind][i] > 0) leader = i;
+        }
+        if (leader != rule) shape.exists = false;
+    }
+    if (!shape.exists) return shape;
+    for (std::size_t i = rule + 1; i < rules.size(); ++i) {
+        if (rules[i].group == rules[rule].group) shape.rows += rows_[kind][i];
+    }
+    return shape;
+}
+
+void ModelRun::make_weight(Weights& weights, std::size_t rule, std::size_t kind) {
+    const WeightRule& stated = architecture_.rules->weights[rule];
+    const WeightShape shape = joined_shape(rule, kind);
+    if (!shape.exists) return;
+    const Weight weight{.name = stated.name,
+                        .role = stated.role,
+                        .rows = shape.rows,
+                        .columns = shape.columns,
+                        .stacked = shape.stacked};
+    const DataType type = stored_type();
+    Linear& made = weights.by_rule[rule];
+    made.inputs = shape.columns;
+    made.outputs = shape.rows;
+    made.transposed = stated.transposed;
+    if (request_.training()) {
+        made.weight = run_.parameter(weight.elements(), type, stated.name);
+    } else {
+        const WeightFormat format{.bytes = model::size_of(type),
+                                  .quantisation = request_.quantisation};
+        made.weight =
+            run_.parameter(weight.elements(), type, stated.name, weight_bytes(weight, format));
+    }
+    if (shape.bias) made.bias = run_.parameter(shape.rows, type, stated.name);
+}
+
+ModelRun::Weights ModelRun::make_layer(std::size_t kind) {
+    const auto& rules = architecture_.rules->weights;
+    Weights layer;
+    layer.by_rule.resize(rules.size());
+    const std::int64_t before = run_.allocated_elements();
+    const std::int64_t bytes_before = run_.allocated_bytes();
+    for (std::size_t rule = 0; rule < rules.size(); ++rule) {
+        if (rules[rule].of_layer) make_weight(layer, rule, kind);
+    }
+    layer.elements = run_.allocated_elements() - before;
+    layer.bytes = run_.allocated_bytes() - bytes_before;
+    return layer;
+}
+
+/// The weights of the layers that are not run: allocated, but not read here.
+void ModelRun::allocate_rest() {
+    std::int64_t others = 0;
+    std::int64_t bytes = 0;
+    for (std::size_t kind = 0; kind < layers_.size(); ++kind) {
+        others += (architecture_.layers_of(kind) - 1) * layers_[kind].elements;
+        bytes += (architecture_.layers_of(kind) - 1) * layers_[kind].bytes;
+    }
+    rest_ = run_.parameter(others, request_.type, "weights of the other layers", bytes);
+}
+
+void ModelRun::make_weights() {
+    const auto& rules = architecture_.rules->weights;
+    run_.begin(model_phase::weights);
+    run_.purpose(Purpose::weight);
+    model_.by_rule.resize(rules.size());
+    const auto layers = std::find_if(rules.begin(), rules.end(),
+                                     [](const WeightRule& rule) { return rule.of_layer; });
+    const auto behind =
+        std::find_if(layers, rules.end(), [](const WeightRule& rule) { return !rule.of_layer; });
+    const auto make = [&](auto begin, auto end) {
+        for (auto rule = begin; rule != end; ++rule) {
+            make_weight(model_, static_cast<std::size_t>(rule - rules.begin()), 0);
+        }
+    };
+    make(rules.begin(), layers);
+    if (request_.training()) {
+        for (const std::uint8_t kind : architecture_.layer_kinds) {
+            layers_.push_back(make_layer(kind));
+        }
+    } else {
+        for (std::size_t kind = 0; kind < architecture_.kinds.size(); ++kind) {
+            layers_.push_back(make_layer(kind));
+        }
+    }
+    const auto head = std::find_if(
+        behind, rules.end(), [](const WeightRule& rule) { return rule.role != WeightRole::norm; });
+    make(behind, head);
+    if (!request_.training()) allocate_rest();
+    make(head, rules.end());
+    weight_elements_ = run_.allocated_elements();
+    run_.purpose(Purpose::activation);
+}
+
+/// The part of a parameter that this GPU's optimizer holds under ZeRO.
+std::int64_t ModelRun::own_part(std::int64_t elements) const {
+    return request_.zero > 0 ? ceil_divide(elements, request_.data_parallel) : elements;
+}
+
+/// DistributedDataParallel sums gradients in its own buckets, which are allocated with the model.
+void ModelRun::make_buckets() {
+    constexpr std::int32_t states_spread = 1;  // gradients are whole up to this ZeRO stage
+    if (!request_.training() || request_.data_parallel < 2 || request_.zero > states_spread) return;
+    std::int64_t elements = 0;
+    for (const Buffer& parameter : run_.parameters()) elements += parameter.elements();
+    run_.purpose(Purpose::gradient);
+    buckets_ = run_.allocate(elements, run_.parameters().front().type(), "gradient buckets");
+    run_.purpose(Purpose::activation);
+}
+
+/// Both moments of AdamW, allocated since the first step.
+void ModelRun::make_states() {
+    make_buckets();
+    if (!request_.training() || request_.optimizer == Optimizer::none) return;
+    run_.begin(model_phase::optimizer);
+    run_.purpose(Purpose::optimizer);
+    for (const Buffer& parameter : run_.parameters()) {
+        for (int moment = 0; moment < 2; ++moment) {
+            states_.push_back(
+                run_.allocate(own_part(parameter.elements()), stored_type(), "moments"));
+        }
+    }
+    run_.purpose(Purpose::activation);
+}
+
+void ModelRun::make_cache() {
+    if (request_.training() || !request_.cache) return;
+    run_.begin(model_phase::cache);
+    run_.purpose(Purpose::cache);
+    cache_.resize(architecture_.layer_kinds.size());
+    const bool decode = request_.phase == Phase::decode;
+    const Family& family = *architecture_.rules;
+    const auto slot = [&](std::string_view name) {
+        return static_cast<std::size_t>(family.slot_of(name));
+    };
+    const std::size_t keys = slot("keys_width");
+    const std::size_t values = slot("values_width");
+    const std::size_t kept = slot("kept");
+    const std::size_t state = slot("state");
+    for (std::size_t i = 0; i < cache_.size(); ++i) {
+        const auto& symbols = symbols_[architecture_.layer_kinds[i]];
+        if (symbols[state] > 0) {
+            cache_[i].state =
+                run_.allocate(symbols[state] * request_.batch, DataType::int8, "state");
+        }
+        if (!decode) continue;
+        // A layer with a window keeps a view of the tensor that held one more token.
+        const std::int64_t tokens = symbols[kept] * request_.batch;
+        cache_[i].keys = run_.allocate(tokens * symbols[keys], request_.cache_type, "keys");
+        cache_[i].values = run_.allocate(tokens * symbols[values], request_.cache_type, "values");
+    }
+    run_.purpose(Purpose::activation);
+}
+
+}  // namespace ridge::programs
