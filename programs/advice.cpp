@@ -89,8 +89,9 @@ void consider_software(Advisor& advisor) {
 void consider_types(Advisor& advisor) {
     const Request& now = advisor.request();
     if (now.training()) return;
-    if (now.quantisation == Quantisation::none &&
-        advisor.machine().tensor_peak(model::DataType::fp8)) {
+    const bool plain = now.quantisation == Quantisation::none ||
+                       (now.quantisation == Quantisation::stored && !advisor.architecture().stored);
+    if (plain && advisor.machine().tensor_peak(model::DataType::fp8)) {
         Request other = now;
         other.quantisation = Quantisation::fp8;
         advisor.consider("fp8 weights", advisor.architecture(), other);

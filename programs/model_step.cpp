@@ -69,8 +69,15 @@ ModelStep make_step(const Architecture& architecture, const Request& request, bo
     ModelStep step;
     step.program.name = architecture.name;
     step.program.entries.reserve(recorder.kernels().size());
+    Request resolved = request;
+    resolved.quantisation =
+        format_of(architecture, request.quantisation, model::size_of(request.type)).quantisation;
+    if (request.training()) resolved.quantisation = Quantisation::none;
+    step.weight_format = std::string(name_of(resolved.quantisation));
+    const bool stored = request.quantisation == Quantisation::stored && architecture.stored;
+    if (stored) step.weight_format_source = architecture.stored->kind;
     for (const Recorder::Counted& counted : recorder.kernels()) {
-        step.program.entries.push_back(entry_of(counted, recorder, request));
+        step.program.entries.push_back(entry_of(counted, recorder, resolved));
         add_split(step.program.entries);
     }
     if (memory) {
@@ -79,8 +86,9 @@ ModelStep make_step(const Architecture& architecture, const Request& request, bo
     }
     step.parameters = parameters_of(architecture);
     step.active_parameters = active_parameters_of(architecture);
-    step.weights_bytes = weights_bytes(architecture, {.bytes = model::size_of(request.type),
-                                                      .quantisation = request.quantisation});
+    step.weights_bytes =
+        stored_bytes(architecture, request.training() ? Quantisation::none : request.quantisation,
+                     model::size_of(request.type));
     // The share of the weights that one GPU holds.
     if (run.weight_elements() < step.parameters) {
         const double share =

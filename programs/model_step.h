@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -37,6 +38,8 @@ struct ModelStep {
     std::int64_t active_parameters = 0;  ///< used by each token
     std::int64_t weights_bytes = 0;      ///< on one GPU
     std::int64_t kv_cache_bytes = 0;     ///< on one GPU, after a prefill or before a decode step
+    std::string weight_format{};         ///< "none", "fp8", ...: of the layers' products
+    std::string weight_format_source{};  ///< kind of the checkpoint's config that says so
     std::int64_t tokens = 0;             ///< that the step produces or reads
     bool training = false;
     bool graph = false;       ///< replayed as a CUDA graph

@@ -73,8 +73,10 @@ ModelOptions::ModelOptions(CommandLine& line, Lists lists) {
     if (lists == Lists::refused) software.one_of({"transformers", "compiled", "serving"});
     line.option("--dtype", dtype_, "type of weights and activations");
     line.option("--kv-dtype", kv_dtype_, "type of the cache (default: dtype)");
-    line.option("--quantise", quantise_, "weights of the layers: none, fp8, int8, int4 or nvfp4")
-        .one_of({"none", "fp8", "int8", "int4", "nvfp4"});
+    line.option("--quantise", quantise_,
+                "weights of the layers: none, fp8, fp8_block, int8, int4, nvfp4 or mxfp4 (default: "
+                "as the config's quantization_config says)")
+        .one_of({"none", "fp8", "fp8_block", "int8", "int4", "nvfp4", "mxfp4"});
     line.option("--logits", logits_, "rows of the head: last or all (default: last; train: all)")
         .one_of({"last", "all"});
     line.flag("--no-cache", no_cache_, "prefill without a cache");
@@ -219,7 +221,8 @@ programs::Request ModelOptions::request_of(const std::string& software, const st
     if (request.training() && request.software == programs::Software::serving) {
         throw InputError("software: a serving engine does not train");
     }
-    if (request.training() && request.quantisation != programs::Quantisation::none) {
+    if (request.training() && request.quantisation != programs::Quantisation::none &&
+        request.quantisation != programs::Quantisation::stored) {
         throw InputError("quantise: quantised weights cannot be trained");
     }
     return request;

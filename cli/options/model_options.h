@@ -69,7 +69,7 @@ class ModelOptions {
     std::string software_ = "transformers";
     std::string dtype_ = "bf16";
     std::string kv_dtype_;
-    std::string quantise_ = "none";
+    std::string quantise_;
     std::string logits_;
     std::string optimizer_ = "adamw";
     std::string amp_;

@@ -77,6 +77,10 @@ void add_model(Json& json, const StepAnswer& answer) {
     json["parameters"] = answer.step.parameters;
     json["active_parameters"] = answer.step.active_parameters;
     json["weights_bytes"] = answer.step.weights_bytes;
+    json["weight_format"] = answer.step.weight_format;
+    if (!answer.step.weight_format_source.empty()) {
+        json["weight_format_source"] = answer.step.weight_format_source;
+    }
     json["kv_cache_bytes"] = answer.step.kv_cache_bytes;
     json["resident_bytes"] = answer.memory.resident;
     json["peak_extra_bytes"] = answer.memory.extra();
@@ -293,7 +297,14 @@ void write_memory(const Context& context, const StepAnswer& answer) {
         table.rows.push_back(
             {"  " + name, std::to_string(bytes), format_capacity(bytes_of(bytes))});
     };
-    add(fmt::format("weights ({} parameters)", step.parameters), step.weights_bytes);
+    std::string format;
+    if (step.weight_format != "none") {
+        format = ", " + step.weight_format;
+        if (!step.weight_format_source.empty()) {
+            format += " by quantization_config " + step.weight_format_source;
+        }
+    }
+    add(fmt::format("weights ({} parameters{})", step.parameters, format), step.weights_bytes);
     if (!answer.request.training()) add("cache", step.kv_cache_bytes);
     add("peak above what was there before", answer.memory.extra());
     for (const programs::StepMemory::Part& part : answer.memory.parts) {

@@ -32,7 +32,7 @@ void settle(const Architecture& a, std::vector<std::vector<std::int64_t>>& symbo
 }
 
 void add_weight(std::vector<Weight>& weights, const WeightRule& rule, const WeightShape& shape,
-                std::int64_t count, std::size_t kind) {
+                std::int64_t count, std::size_t kind, std::size_t index) {
     if (!shape.exists || count == 0) return;
     Weight weight{.name = rule.name,
                   .role = rule.role,
@@ -40,7 +40,8 @@ void add_weight(std::vector<Weight>& weights, const WeightRule& rule, const Weig
                   .columns = shape.columns,
                   .stacked = shape.stacked,
                   .count = count,
-                  .kind = static_cast<std::uint8_t>(kind)};
+                  .kind = static_cast<std::uint8_t>(kind),
+                  .rule = index};
     weights.push_back(weight);
     if (!shape.bias) return;
     weight.role = WeightRole::bias;
@@ -127,13 +128,15 @@ WeightShape shape_of(const WeightRule& rule, const Architecture& a,
 
 std::vector<Weight> weights_of(const Architecture& a) {
     std::vector<Weight> weights;
-    for (const WeightRule& rule : a.rules->weights) {
+    for (std::size_t index = 0; index < a.rules->weights.size(); ++index) {
+        const WeightRule& rule = a.rules->weights[index];
         if (!rule.of_layer) {
-            add_weight(weights, rule, shape_of(rule, a, a.kinds, 0), 1, 0);
+            add_weight(weights, rule, shape_of(rule, a, a.kinds, 0), 1, 0, index);
             continue;
         }
         for (std::size_t kind = 0; kind < a.kinds.size(); ++kind) {
-            add_weight(weights, rule, shape_of(rule, a, a.kinds, kind), a.layers_of(kind), kind);
+            add_weight(weights, rule, shape_of(rule, a, a.kinds, kind), a.layers_of(kind), kind,
+                       index);
         }
     }
     return weights;

@@ -12,11 +12,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "programs/configs/stored_format.h"
 #include "programs/families/family.h"
 
 namespace ridge::programs {
@@ -30,6 +32,7 @@ struct Architecture {
     std::vector<std::vector<std::int64_t>> kinds;  ///< symbols of the different layers
     std::vector<std::uint8_t> layer_kinds;         ///< for each layer, its index in `kinds`
     std::vector<std::pair<std::int32_t, std::int64_t>> pinned;  ///< set by `with`
+    std::optional<StoredFormat> stored;                         ///< of the checkpoint's weights
 
     [[nodiscard]] std::int64_t layers() const {
         return static_cast<std::int64_t>(layer_kinds.size());
@@ -76,6 +79,7 @@ struct Weight {
     std::int64_t stacked = 1;
     std::int64_t count = 1;  ///< number of layers that have such a tensor
     std::uint8_t kind = 0;   ///< index of the layer kind, for weights of a layer
+    std::size_t rule = 0;    ///< index in the family's weights
 
     [[nodiscard]] std::int64_t elements() const { return rows * columns * stacked; }
 };

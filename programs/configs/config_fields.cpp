@@ -113,7 +113,7 @@ class FieldReader {
         if (field.otherwise < 0) source_.fail(path, " is missing");
         const Scope scope{.symbols = values_.whole, .fields = &values_};
         const ExpressionNode& node = family_.nodes[static_cast<std::size_t>(field.otherwise)];
-        if (node.kind == NodeKind::exact) {
+        if (node.kind == ExpressionKind::exact) {
             const std::int64_t whole = evaluate(family_.nodes, node.a, scope);
             const std::int64_t parts = evaluate(family_.nodes, node.b, scope);
             if (parts < 1 || whole % parts != 0) {
@@ -125,7 +125,7 @@ class FieldReader {
     }
     [[nodiscard]] std::string name_of(std::int32_t root) const {
         const ExpressionNode& node = family_.nodes[static_cast<std::size_t>(root)];
-        const auto found = node.kind == NodeKind::symbol
+        const auto found = node.kind == ExpressionKind::symbol
                                ? family_.field_names.find(static_cast<std::int32_t>(node.value))
                                : family_.field_names.end();
         return found == family_.field_names.end() ? "a size" : found->second;
@@ -145,8 +145,7 @@ bool is_harmless(const Json& value) {
            (value.is_object() && value.members().empty());
 }
 
-/// Names that are known: those of fields, of the objects that hold them, and the ignored ones. An
-/// ignored name may end in *.
+/// Names that are known: those of fields, of the objects that hold them, and the ignored ones.
 class KnownFields {
   public:
     explicit KnownFields(const Family& family) : family_(family) {
@@ -165,11 +164,7 @@ class KnownFields {
     }
     [[nodiscard]] bool ignored(const std::string& name) const {
         return std::any_of(family_.ignored.begin(), family_.ignored.end(),
-                           [&](std::string_view each) {
-                               if (!each.ends_with('*')) return each == name;
-                               each.remove_suffix(1);
-                               return std::string_view(name).starts_with(each);
-                           });
+                           [&](const std::string& each) { return matches_pattern(each, name); });
     }
     [[nodiscard]] bool has(const std::string& name) const {
         return std::find(names_.begin(), names_.end(), name) != names_.end();
@@ -198,6 +193,29 @@ void reject_in(const KnownFields& known, const ConfigSource& source, const Json&
 }
 
 }  // namespace
+
+bool matches_pattern(std::string_view pattern, std::string_view text) {
+    std::size_t p = 0;
+    std::size_t t = 0;
+    std::size_t star = std::string_view::npos;
+    std::size_t from = 0;
+    while (t < text.size()) {
+        if (p < pattern.size() && pattern[p] == '*') {
+            star = p++;
+            from = t;
+        } else if (p < pattern.size() && pattern[p] == text[t]) {
+            ++p;
+            ++t;
+        } else if (star != std::string_view::npos) {
+            p = star + 1;
+            t = ++from;
+        } else {
+            return false;
+        }
+    }
+    while (p < pattern.size() && pattern[p] == '*') ++p;
+    return p == pattern.size();
+}
 
 const Json* ConfigSource::find(const std::string& path) const {
     const Json* found = find_in(inner, path);

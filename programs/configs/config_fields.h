@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "hardware/json.h"
 #include "programs/families/family.h"
@@ -34,6 +35,9 @@ struct ConfigSource {
     [[noreturn]] void fail(const std::string& field, const std::string& what,
                            std::string hint = {}) const;
 };
+
+/// Whether the text fits the pattern, in which `*` stands for any text.
+[[nodiscard]] bool matches_pattern(std::string_view pattern, std::string_view text);
 
 void read_fields(const Family& family, const ConfigSource& source, SymbolValues& values);
 void reject_unknown(const Family& family, const ConfigSource& source);

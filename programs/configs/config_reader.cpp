@@ -142,7 +142,8 @@ void settle(Architecture& a, const ConfigSource& source) {
     }
 }
 
-Architecture read(const ConfigSource& source, std::shared_ptr<const Family> family) {
+Architecture read(const ConfigSource& source, std::shared_ptr<const Family> family,
+                  const Json* quantisation) {
     Architecture a;
     a.rules = family != nullptr ? std::move(family) : family_for(source);
     const std::string type = text_or_empty(*source.outer, "model_type");
@@ -150,6 +151,7 @@ Architecture read(const ConfigSource& source, std::shared_ptr<const Family> fami
     read_fields(*a.rules, source, a.fields);
     reject_unknown(*a.rules, source);
     settle(a, source);
+    a.stored = stored_format(source, quantisation);
     a.name = text_or_empty(*source.outer, "ridge_name");
     if (a.name.empty()) a.name = text_or_empty(*source.outer, "_name_or_path");
     a.source = text_or_empty(*source.outer, "ridge_source");
@@ -199,7 +201,7 @@ Json json_of(const hardware::Node& node, const std::string& path,
 }  // namespace
 
 Architecture read_config(std::string_view text, const std::string& file,
-                         std::shared_ptr<const Family> family) {
+                         std::shared_ptr<const Family> family, std::string_view quantisation) {
     if (text.size() > longest_config) {
         throw InputError("a config has at most 1 MiB", {.file = file});
     }
@@ -208,8 +210,13 @@ Architecture read_config(std::string_view text, const std::string& file,
     if (!json || !json->is_object()) throw InputError("not a JSON object", {.file = file});
     const Json* inner = json->find("text_config");
     const bool nested = inner != nullptr && inner->is_object();
+    std::optional<Json> other;
+    if (!quantisation.empty()) {
+        other = Json::parse(plain_json(quantisation));
+        if (!other) throw InputError("hf_quant_config.json is not JSON", {.file = file});
+    }
     return read({.inner = nested ? inner : &*json, .outer = &*json, .file = file, .places = {}},
-                std::move(family));
+                std::move(family), other ? &*other : nullptr);
 }
 
 Architecture read_model_toml(std::string_view text, const std::string& file,
@@ -223,7 +230,7 @@ Architecture read_model_toml(std::string_view text, const std::string& file,
     source.inner = &json;
     source.outer = &json;
     if (family == nullptr && json.find("model_type") == nullptr) family = find_family("toml");
-    Architecture a = read(source, std::move(family));
+    Architecture a = read(source, std::move(family), nullptr);
     if (a.name.empty()) a.name = text_or_empty(json, "name");
     a.source = file;
     return a;

@@ -2,6 +2,7 @@
 //
 //   const Architecture a = read_config(read_text_file("config.json"), "config.json");
 //   const Architecture b = read_config(text, "config.json", read_family(rules, "my-family.toml"));
+// `quantisation` is the text of hf_quant_config.json, if the folder has one.
 //
 // Method: model_type, or else architectures, gives the family, whose file says which fields are read
 // and what their defaults are (transformers 5.17). Of a multimodal config the fields of text_config
@@ -21,7 +22,8 @@
 namespace ridge::programs {
 
 [[nodiscard]] Architecture read_config(std::string_view text, const std::string& file,
-                                       std::shared_ptr<const Family> family = nullptr);
+                                       std::shared_ptr<const Family> family = nullptr,
+                                       std::string_view quantisation = {});
 
 /// The same from TOML; without `model_type` its family is "toml".
 [[nodiscard]] Architecture read_model_toml(std::string_view text, const std::string& file,

@@ -27,10 +27,32 @@ std::string lower(std::string_view text) {
     return result;
 }
 
+/// Hub names add what a preset leaves out: "Meta-Llama-3.1-8B-Instruct" is "llama-3.1-8b".
+bool same_name(const std::string& preset, std::string wanted) {
+    for (const std::string_view begin : {"meta-"}) {
+        if (wanted.starts_with(begin)) wanted.erase(0, begin.size());
+    }
+    for (const std::string_view end : {"-it", "-instruct", "-base", "-hf", "-chat", "-bf16"}) {
+        if (wanted.ends_with(end)) wanted.erase(wanted.size() - end.size());
+    }
+    return preset == wanted;
+}
+
 Architecture read_file(const std::string& path, std::shared_ptr<const Family> family) {
     const std::string text = hardware::read_text_file(path);
-    Architecture a = path.ends_with(".toml") ? read_model_toml(text, path, std::move(family))
-                                             : read_config(text, path, std::move(family));
+    std::string quantisation;
+    constexpr std::string_view config = "config.json";
+    std::error_code ignored;
+    if (path.ends_with(config)) {
+        const std::string beside =
+            path.substr(0, path.size() - config.size()) + "hf_quant_config.json";
+        if (std::filesystem::exists(beside, ignored)) {
+            quantisation = hardware::read_text_file(beside);
+        }
+    }
+    Architecture a = path.ends_with(".toml")
+                         ? read_model_toml(text, path, std::move(family))
+                         : read_config(text, path, std::move(family), quantisation);
     if (a.name.empty()) {
         const std::filesystem::path file(path);
         a.name = file.stem() == "config" && file.has_parent_path()
@@ -56,15 +78,15 @@ Architecture find_model(const std::string& name, std::shared_ptr<const Family> f
         return read_file((std::filesystem::path(name) / "config.json").string(), std::move(family));
     }
     if (std::filesystem::exists(name, ignored)) return read_file(name, std::move(family));
-    const std::string wanted = lower(name);
+    // A name of the Hugging Face hub, "organisation/Name", finds the preset of that name.
+    const std::string full = lower(name);
+    const std::string wanted = full.substr(full.rfind('/') + 1);
     for (const hardware::EmbeddedFile& file : embedded_presets()) {
-        if (stem_of(file.path) == wanted) {
+        if (stem_of(file.path) == wanted || same_name(stem_of(file.path), wanted)) {
             return read_config(file.text, "preset " + stem_of(file.path), std::move(family));
         }
     }
-    // Of "organisation/Name", use only the name.
-    const std::string_view last = std::string_view(wanted).substr(wanted.rfind('/') + 1);
-    const std::vector<std::string> close = near(last, preset_names(), 4);
+    const std::vector<std::string> close = near(wanted, preset_names(), 4);
     std::string hint;
     for (const std::string& candidate : close) hint += (hint.empty() ? "" : ", ") + candidate;
     throw InputError(

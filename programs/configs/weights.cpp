@@ -8,22 +8,59 @@
 
 namespace ridge::programs {
 
+namespace {
+
+struct Usual {
+    std::int64_t bits;
+    std::int64_t group;
+    std::int64_t group_rows;
+    std::int64_t scale_bytes;  ///< -1: of the model's type
+    std::int64_t tensor_bytes;
+};
+
+Usual usual_of(Quantisation quantisation) {
+    switch (quantisation) {
+        case Quantisation::fp8_block:
+            return {
+                .bits = 8, .group = 128, .group_rows = 128, .scale_bytes = 4, .tensor_bytes = 0};
+        case Quantisation::int4:
+            return {.bits = 4, .group = 128, .group_rows = 1, .scale_bytes = -1, .tensor_bytes = 0};
+        case Quantisation::nvfp4:
+            return {.bits = 4, .group = 16, .group_rows = 1, .scale_bytes = 1, .tensor_bytes = 4};
+        case Quantisation::mxfp4:
+            return {.bits = 4, .group = 32, .group_rows = 1, .scale_bytes = 1, .tensor_bytes = 0};
+        default:
+            return {.bits = 8, .group = -1, .group_rows = 1, .scale_bytes = -1, .tensor_bytes = 0};
+    }
+}
+
+bool is_quantised(WeightRole role) {
+    return role == WeightRole::product || role == WeightRole::expert;
+}
+
+}  // namespace
+
 std::int64_t weight_bytes(const Weight& weight, const WeightFormat& format) {
-    const bool quantised =
-        format.quantisation != Quantisation::none &&
-        (weight.role == WeightRole::product || weight.role == WeightRole::expert);
-    if (!quantised) return weight.elements() * format.bytes;
-    if (format.quantisation == Quantisation::nvfp4) {
-        constexpr std::int64_t run = 16;
-        constexpr std::int64_t tensor_scale = 4;
-        const std::int64_t row = ceil_divide(weight.columns, 2) + ceil_divide(weight.columns, run);
-        return weight.stacked * (weight.rows * row + tensor_scale);
-    }
-    if (format.quantisation != Quantisation::int4) {
-        return weight.elements() + weight.rows * weight.stacked * format.bytes;
-    }
-    const std::int64_t groups = ceil_divide(weight.columns, format.group);
-    return weight.stacked * weight.rows * (ceil_divide(weight.columns, 2) + groups * format.bytes);
+    const bool plain = format.quantisation == Quantisation::none ||
+                       format.quantisation == Quantisation::stored || !is_quantised(weight.role);
+    if (plain) return weight.elements() * format.bytes;
+    const Usual usual = usual_of(format.quantisation);
+    const auto chosen = [](std::int64_t stated, std::int64_t otherwise, std::int64_t whole) {
+        const std::int64_t size = stated == 0 ? otherwise : stated;
+        return size < 0 ? whole : size;
+    };
+    const std::int64_t group = chosen(format.group, usual.group, weight.columns);
+    const std::int64_t rows = chosen(format.group_rows, usual.group_rows, weight.rows);
+    const std::int64_t usual_scale = usual.scale_bytes < 0 ? format.bytes : usual.scale_bytes;
+    const std::int64_t scale = format.scale_bytes < 0 ? usual_scale : format.scale_bytes;
+    const std::int64_t tensor = format.tensor_bytes < 0 ? usual.tensor_bytes : format.tensor_bytes;
+    const std::int64_t groups = ceil_divide(weight.columns, group);
+    constexpr std::int64_t bits_of_byte = 8;
+    std::int64_t bytes = weight.rows * ceil_divide(weight.columns * usual.bits, bits_of_byte) +
+                         ceil_divide(weight.rows, rows) * groups * scale + tensor +
+                         weight.columns * format.input_bytes;
+    if (format.zeros) bytes += ceil_divide(weight.rows * usual.bits, bits_of_byte) * groups;
+    return weight.stacked * bytes;
 }
 
 std::int64_t weights_bytes(const Architecture& architecture, const WeightFormat& format) {
@@ -32,6 +69,42 @@ std::int64_t weights_bytes(const Architecture& architecture, const WeightFormat&
         sum += weight_bytes(weight, format) * weight.count;
     }
     return sum;
+}
+
+std::int64_t stored_bytes(const Architecture& a, Quantisation asked, std::int64_t bytes) {
+    const WeightFormat format = format_of(a, asked, bytes);
+    if (asked != Quantisation::stored || !a.stored) return weights_bytes(a, format);
+    const WeightFormat plain{.bytes = bytes};
+    std::int64_t sum = 0;
+    for (const Weight& weight : weights_of(a)) {
+        const std::int64_t kept = is_quantised(weight.role)
+                                      ? kept_layers(a, a.rules->weights[weight.rule], weight.kind)
+                                      : weight.count;
+        sum += weight_bytes(weight, plain) * kept +
+               weight_bytes(weight, format) * (weight.count - kept);
+    }
+    return sum;
+}
+
+WeightFormat format_of(const Architecture& a, Quantisation asked, std::int64_t bytes) {
+    WeightFormat format{.bytes = bytes, .quantisation = asked};
+    if (asked == Quantisation::stored) {
+        format.quantisation = Quantisation::none;
+        if (a.stored) format = a.stored->weights;
+        format.bytes = bytes;
+    }
+    return format;
+}
+
+std::int64_t kept_layers(const Architecture& a, const WeightRule& rule, std::size_t kind) {
+    if (!a.stored || a.stored->kept.empty()) return 0;
+    if (!rule.of_layer) return a.stored->excludes(rule.path, -1) ? 1 : 0;
+    std::int64_t kept = 0;
+    for (std::size_t i = 0; i < a.layer_kinds.size(); ++i) {
+        const bool own = a.layer_kinds[i] == kind;
+        if (own && a.stored->excludes(rule.path, static_cast<std::int64_t>(i))) ++kept;
+    }
+    return kept;
 }
 
 std::int64_t kv_cache_bytes(const Architecture& a, const CacheShape& shape) {
@@ -58,27 +131,34 @@ std::int64_t kv_cache_bytes(const Architecture& a, const CacheShape& shape) {
 }
 
 Quantisation parse_quantisation(std::string_view text, std::string_view field) {
-    if (text.empty()) return Quantisation::none;
-    for (const Quantisation each : {Quantisation::none, Quantisation::fp8, Quantisation::int8,
-                                    Quantisation::int4, Quantisation::nvfp4}) {
+    if (text.empty()) return Quantisation::stored;
+    for (const Quantisation each :
+         {Quantisation::none, Quantisation::fp8, Quantisation::fp8_block, Quantisation::int8,
+          Quantisation::int4, Quantisation::nvfp4, Quantisation::mxfp4}) {
         if (name_of(each) == text) return each;
     }
     throw InputError(std::string(field) + ": '" + std::string(text) +
-                     "' is not none, fp8, int8, int4 or nvfp4");
+                     "' is not none, fp8, fp8_block, int8, int4, nvfp4 or mxfp4");
 }
 
 std::string_view name_of(Quantisation quantisation) {
     switch (quantisation) {
+        case Quantisation::stored:
+            return "stored";
         case Quantisation::none:
             return "none";
         case Quantisation::fp8:
             return "fp8";
+        case Quantisation::fp8_block:
+            return "fp8_block";
         case Quantisation::int8:
             return "int8";
         case Quantisation::int4:
             return "int4";
         case Quantisation::nvfp4:
             return "nvfp4";
+        case Quantisation::mxfp4:
+            return "mxfp4";
     }
     return "";
 }

@@ -14,21 +14,17 @@
 #include <string_view>
 
 #include "programs/configs/architecture.h"
+#include "programs/configs/weight_format.h"
 
 namespace ridge::programs {
-
-enum class Quantisation : std::uint8_t { none, fp8, int8, int4, nvfp4 };
-
-struct WeightFormat {
-    std::int64_t bytes = 2;  ///< of one element in the model's type
-    Quantisation quantisation = Quantisation::none;
-    std::int64_t group = 128;  ///< int4: elements that share a scale; fp8 and int8: one per output;
-                               ///< nvfp4: a byte per 16, and a number in fp32 for the tensor
-};
 
 [[nodiscard]] std::int64_t weight_bytes(const Weight& weight, const WeightFormat& format);
 [[nodiscard]] std::int64_t weights_bytes(const Architecture& architecture,
                                          const WeightFormat& format);
+
+/// The same for a request; the checkpoint's own format leaves out modules that keep their type.
+[[nodiscard]] std::int64_t stored_bytes(const Architecture& architecture, Quantisation asked,
+                                        std::int64_t bytes);
 
 struct CacheShape {
     std::int64_t bytes = 2;  ///< of one element
@@ -41,7 +37,14 @@ struct CacheShape {
 [[nodiscard]] std::int64_t kv_cache_bytes(const Architecture& architecture,
                                           const CacheShape& shape);
 
-/// "none", "fp8", "int8", "int4" or "nvfp4"; otherwise throws InputError naming `field`.
+/// The format that a request for `asked` gives: the checkpoint's own, if it is asked for.
+[[nodiscard]] WeightFormat format_of(const Architecture& architecture, Quantisation asked,
+                                     std::int64_t bytes);
+/// Layers of a kind in which the weight keeps the model's type in the checkpoint's own format.
+[[nodiscard]] std::int64_t kept_layers(const Architecture& architecture, const WeightRule& rule,
+                                       std::size_t kind);
+
+/// "" (as stored), "none", "fp8", "fp8_block", "int8", "int4", "nvfp4" or "mxfp4"; otherwise throws InputError naming `field`.
 [[nodiscard]] Quantisation parse_quantisation(std::string_view text, std::string_view field);
 [[nodiscard]] std::string_view name_of(Quantisation quantisation);
 

@@ -53,32 +53,32 @@ std::int64_t most_of(const ExpressionNodes& nodes, std::int32_t root, const Scop
     return most;
 }
 
-std::int64_t combined(NodeKind kind, std::int64_t a, std::int64_t b) {
+std::int64_t combined(ExpressionKind kind, std::int64_t a, std::int64_t b) {
     switch (kind) {
-        case NodeKind::exact:
-        case NodeKind::divide:
+        case ExpressionKind::exact:
+        case ExpressionKind::divide:
             return quotient_of(a, b, false);
-        case NodeKind::split:
+        case ExpressionKind::split:
             return quotient_of(a, b, true);
-        case NodeKind::minimum:
+        case ExpressionKind::minimum:
             return std::min(a, b);
-        case NodeKind::maximum:
+        case ExpressionKind::maximum:
             return std::max(a, b);
-        case NodeKind::add:
+        case ExpressionKind::add:
             return sum_of(a, b);
-        case NodeKind::subtract:
+        case ExpressionKind::subtract:
             return sum_of(a, product_of(b, -1));
-        case NodeKind::multiply:
+        case ExpressionKind::multiply:
             return product_of(a, b);
-        case NodeKind::remainder:
+        case ExpressionKind::remainder:
             return b > 0 ? a % b : 0;
-        case NodeKind::equal:
+        case ExpressionKind::equal:
             return a == b ? 1 : 0;
-        case NodeKind::different:
+        case ExpressionKind::different:
             return a != b ? 1 : 0;
-        case NodeKind::less:
+        case ExpressionKind::less:
             return a < b ? 1 : 0;
-        case NodeKind::less_equal:
+        case ExpressionKind::less_equal:
             return a <= b ? 1 : 0;
         default:
             return 0;
@@ -105,7 +105,8 @@ class ExpressionParser {
             tokens_.expect("if");
             const std::int32_t condition = binary(0);
             tokens_.expect("else");
-            value = add({.kind = NodeKind::choose, .a = condition, .b = value, .c = choice()});
+            value =
+                add({.kind = ExpressionKind::choose, .a = condition, .b = value, .c = choice()});
         }
         --level_;
         return value;
@@ -114,23 +115,24 @@ class ExpressionParser {
   private:
     struct Operator {
         std::string_view token;
-        NodeKind kind;
+        ExpressionKind kind;
         int level;
         bool swapped;
     };
-    static constexpr std::array<Operator, 13> operators{{{"or", NodeKind::either, 0, false},
-                                                         {"and", NodeKind::both, 1, false},
-                                                         {"==", NodeKind::equal, 3, false},
-                                                         {"!=", NodeKind::different, 3, false},
-                                                         {"<", NodeKind::less, 3, false},
-                                                         {"<=", NodeKind::less_equal, 3, false},
-                                                         {">", NodeKind::less, 3, true},
-                                                         {">=", NodeKind::less_equal, 3, true},
-                                                         {"+", NodeKind::add, 4, false},
-                                                         {"-", NodeKind::subtract, 4, false},
-                                                         {"*", NodeKind::multiply, 5, false},
-                                                         {"/", NodeKind::divide, 5, false},
-                                                         {"%", NodeKind::remainder, 5, false}}};
+    static constexpr std::array<Operator, 13> operators{
+        {{"or", ExpressionKind::either, 0, false},
+         {"and", ExpressionKind::both, 1, false},
+         {"==", ExpressionKind::equal, 3, false},
+         {"!=", ExpressionKind::different, 3, false},
+         {"<", ExpressionKind::less, 3, false},
+         {"<=", ExpressionKind::less_equal, 3, false},
+         {">", ExpressionKind::less, 3, true},
+         {">=", ExpressionKind::less_equal, 3, true},
+         {"+", ExpressionKind::add, 4, false},
+         {"-", ExpressionKind::subtract, 4, false},
+         {"*", ExpressionKind::multiply, 5, false},
+         {"/", ExpressionKind::divide, 5, false},
+         {"%", ExpressionKind::remainder, 5, false}}};
     static constexpr int negation = 2;
     static constexpr int unary_level = 6;
 
@@ -160,7 +162,8 @@ class ExpressionParser {
         if (level == negation && tokens_.peek() == "not") {
             static_cast<void>(tokens_.next());
             if (++level_ > most_levels) tokens_.fail("the expression nests too deeply");
-            const std::int32_t inner = add({.kind = NodeKind::negate_truth, .a = binary(level)});
+            const std::int32_t inner =
+                add({.kind = ExpressionKind::negate_truth, .a = binary(level)});
             --level_;
             return inner;
         }
@@ -182,7 +185,7 @@ class ExpressionParser {
             if (++level_ > most_levels) tokens_.fail("the expression nests too deeply");
             const std::int32_t inner = unary();
             --level_;
-            return add({.kind = NodeKind::negate, .a = inner});
+            return add({.kind = ExpressionKind::negate, .a = inner});
         }
         if (tokens_.accept("(")) {
             const std::int32_t inner = choice();
@@ -213,14 +216,14 @@ class ExpressionParser {
     }
     std::int32_t named(const std::string& name) {
         const std::int32_t local = names_.local(name);
-        if (local >= 0) return add({.kind = NodeKind::local, .value = local});
+        if (local >= 0) return add({.kind = ExpressionKind::local, .value = local});
         const std::int64_t slot = symbol(name);
         if (tokens_.accept("[")) {
             const std::int32_t index = choice();
             tokens_.expect("]");
-            return add({.kind = NodeKind::item, .a = index, .value = slot});
+            return add({.kind = ExpressionKind::item, .a = index, .value = slot});
         }
-        return add({.kind = NodeKind::symbol, .value = slot});
+        return add({.kind = ExpressionKind::symbol, .value = slot});
     }
     std::int64_t symbol(const std::string& name) {
         const std::int32_t slot = names_.symbol(name);
@@ -232,16 +235,16 @@ class ExpressionParser {
     std::int32_t call(const std::string& name) {
         ExpressionNode node;
         if (name == "given" || name == "length" || name == "contains") {
-            node.kind = name == "given"    ? NodeKind::given
-                        : name == "length" ? NodeKind::length
-                                           : NodeKind::contains;
+            node.kind = name == "given"    ? ExpressionKind::given
+                        : name == "length" ? ExpressionKind::length
+                                           : ExpressionKind::contains;
             node.value = symbol(std::string(tokens_.name()));
-            if (node.kind == NodeKind::contains) {
+            if (node.kind == ExpressionKind::contains) {
                 tokens_.expect(",");
                 node.a = choice();
             }
         } else if (name == "part") {
-            node.kind = NodeKind::part;
+            node.kind = ExpressionKind::part;
             node.a = choice();
             tokens_.expect(",");
             node.value = symbol(std::string(tokens_.name()));
@@ -254,28 +257,28 @@ class ExpressionParser {
     ExpressionNode function(const std::string& name) {
         struct Function {
             std::string_view name;
-            NodeKind kind;
+            ExpressionKind kind;
             bool two;
         };
-        constexpr std::array<Function, 6> functions{{{"min", NodeKind::minimum, true},
-                                                     {"max", NodeKind::maximum, true},
-                                                     {"exact", NodeKind::exact, true},
-                                                     {"split", NodeKind::split, true},
-                                                     {"shard", NodeKind::split, false},
-                                                     {"most", NodeKind::most, false}}};
+        constexpr std::array<Function, 6> functions{{{"min", ExpressionKind::minimum, true},
+                                                     {"max", ExpressionKind::maximum, true},
+                                                     {"exact", ExpressionKind::exact, true},
+                                                     {"split", ExpressionKind::split, true},
+                                                     {"shard", ExpressionKind::split, false},
+                                                     {"most", ExpressionKind::most, false}}};
         for (const Function& each : functions) {
             if (each.name != name) continue;
             // Each `most` walks the kinds of layers, so one within another is refused.
-            if (each.kind == NodeKind::most && std::exchange(within_most_, true)) {
+            if (each.kind == ExpressionKind::most && std::exchange(within_most_, true)) {
                 tokens_.fail("most() within most()");
             }
             ExpressionNode node{.kind = each.kind, .a = choice()};
-            if (each.kind == NodeKind::most) within_most_ = false;
+            if (each.kind == ExpressionKind::most) within_most_ = false;
             if (each.two) {
                 tokens_.expect(",");
                 node.b = choice();
-            } else if (each.kind == NodeKind::split) {
-                node.b = add({.kind = NodeKind::symbol, .value = symbol("tp")});
+            } else if (each.kind == ExpressionKind::split) {
+                node.b = add({.kind = ExpressionKind::symbol, .value = symbol("tp")});
             }
             return node;
         }
@@ -296,35 +299,35 @@ std::int64_t evaluate(const ExpressionNodes& nodes, std::int32_t root, const Sco
     const auto of = [&](std::int32_t child) { return evaluate(nodes, child, scope); };
     const auto slot = static_cast<std::size_t>(node.value);
     switch (node.kind) {
-        case NodeKind::number:
+        case ExpressionKind::number:
             return node.value;
-        case NodeKind::symbol:
+        case ExpressionKind::symbol:
             return scope.symbols[slot];
-        case NodeKind::local:
+        case ExpressionKind::local:
             return slot < scope.locals.size() ? scope.locals[slot].number : 0;
-        case NodeKind::item:
+        case ExpressionKind::item:
             return item_of(node, of(node.a), scope);
-        case NodeKind::length:
+        case ExpressionKind::length:
             return static_cast<std::int64_t>(scope.fields->lists[slot].size());
-        case NodeKind::given:
+        case ExpressionKind::given:
             return scope.fields->given[slot];
-        case NodeKind::contains: {
+        case ExpressionKind::contains: {
             const auto& list = scope.fields->lists[slot];
             return std::find(list.begin(), list.end(), of(node.a)) != list.end() ? 1 : 0;
         }
-        case NodeKind::most:
+        case ExpressionKind::most:
             return most_of(nodes, node.a, scope);
-        case NodeKind::part:
+        case ExpressionKind::part:
             return part_of(of(node.a), scope.fields->shares[slot]);
-        case NodeKind::negate_truth:
+        case ExpressionKind::negate_truth:
             return of(node.a) == 0 ? 1 : 0;
-        case NodeKind::negate:
+        case ExpressionKind::negate:
             return product_of(of(node.a), -1);
-        case NodeKind::both:
+        case ExpressionKind::both:
             return of(node.a) != 0 && of(node.b) != 0 ? 1 : 0;
-        case NodeKind::either:
+        case ExpressionKind::either:
             return of(node.a) != 0 || of(node.b) != 0 ? 1 : 0;
-        case NodeKind::choose:
+        case ExpressionKind::choose:
             return of(node.a) != 0 ? of(node.b) : of(node.c);
         default:
             return combined(node.kind, of(node.a), of(node.b));

@@ -25,7 +25,7 @@
 
 namespace ridge::programs {
 
-enum class NodeKind : std::uint8_t {
+enum class ExpressionKind : std::uint8_t {
     number,
     symbol,
     local,
@@ -56,7 +56,7 @@ enum class NodeKind : std::uint8_t {
 };
 
 struct ExpressionNode {
-    NodeKind kind = NodeKind::number;
+    ExpressionKind kind = ExpressionKind::number;
     std::int32_t a = -1;
     std::int32_t b = -1;
     std::int32_t c = -1;

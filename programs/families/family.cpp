@@ -111,11 +111,15 @@ void add_file(Family& family, FamilySources& sources, std::string_view text,
     if (depth > most_bases) throw InputError("more than 8 bases in a row", {.file = file});
     const Document document = parsed(text, file);
     if (const Node* base = document.root.child("base")) {
-        const hardware::EmbeddedFile* found = embedded_file(text_of(*base));
-        if (found == nullptr) {
-            throw InputError("base: no family '" + std::string(base->text) + "'", base->location());
+        const bool several = base->kind == NodeKind::array;
+        for (const std::string& name :
+             several ? texts_of(*base) : std::vector{std::string(text_of(*base))}) {
+            const hardware::EmbeddedFile* found = embedded_file(name);
+            if (found == nullptr) {
+                throw InputError("base: no family '" + name + "'", base->location());
+            }
+            add_file(family, sources, found->text, std::string(found->path), depth + 1);
         }
-        add_file(family, sources, found->text, std::string(found->path), depth + 1);
     }
     family.model_types.clear();
     family.architectures.clear();

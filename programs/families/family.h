@@ -124,6 +124,7 @@ struct WeightRule {
     std::int32_t stacked = -1;
     std::int32_t bias = -1;
     std::int32_t condition = -1;
+    std::string path{};   ///< of the module in a layer of the checkpoint
     std::string group{};  ///< products with the same input, which a software may run as one
 };
 

@@ -183,7 +183,7 @@ class SectionBuilder : public FamilyNames {
         Check check;
         const std::int32_t slot = symbol(tokens.name());
         if (slot < 0) tokens.fail("unknown name " + line.name);
-        family_.nodes.push_back({.kind = NodeKind::symbol, .value = slot});
+        family_.nodes.push_back({.kind = ExpressionKind::symbol, .value = slot});
         check.value = static_cast<std::int32_t>(family_.nodes.size()) - 1;
         tokens.expect("=");
         const std::string kind(tokens.name());
@@ -215,14 +215,16 @@ class SectionBuilder : public FamilyNames {
             std::string_view word;
             WeightRole role;
         };
-        static constexpr std::array<Role, 8> roles{{{"embedding", WeightRole::embedding},
-                                                    {"product", WeightRole::product},
-                                                    {"conv1d", WeightRole::product},
-                                                    {"expert", WeightRole::expert},
-                                                    {"router", WeightRole::router},
-                                                    {"norm", WeightRole::norm},
-                                                    {"vector", WeightRole::bias},
-                                                    {"head", WeightRole::head}}};
+        static constexpr std::array<Role, 10> roles{{{"embedding", WeightRole::embedding},
+                                                     {"product", WeightRole::product},
+                                                     {"conv1d", WeightRole::product},
+                                                     {"expert", WeightRole::expert},
+                                                     {"router", WeightRole::router},
+                                                     {"plain", WeightRole::router},
+                                                     {"stack", WeightRole::embedding},
+                                                     {"norm", WeightRole::norm},
+                                                     {"vector", WeightRole::bias},
+                                                     {"head", WeightRole::head}}};
         const std::string_view word = tokens.peek();
         for (const Role& each : roles) {
             if (each.word != word) continue;
@@ -230,7 +232,9 @@ class SectionBuilder : public FamilyNames {
             static_cast<void>(tokens.next());
             return each.role;
         }
-        tokens.fail("expected embedding, product, conv1d, expert, router, norm, vector or head");
+        tokens.fail(
+            "expected embedding, product, conv1d, expert, router, plain, stack, norm, vector or "
+            "head");
     }
 
     void add_weight(const FamilyLine& line, bool of_layer) {
@@ -238,10 +242,11 @@ class SectionBuilder : public FamilyNames {
         Tokens tokens(line.text, line.place);
         WeightRule rule{.name = std::string(tokens.name()), .of_layer = of_layer};
         tokens.expect("=");
+        const std::string kind(tokens.peek());
         rule.role = role_of(tokens, rule.transposed);
         tokens.expect("(");
         rule.rows = parse_expression(tokens, *this, family_.nodes);
-        const bool stacked = rule.role == WeightRole::expert;
+        const bool stacked = kind == "expert" || kind == "stack";
         const bool has_columns = rule.role != WeightRole::norm && rule.role != WeightRole::bias;
         if (has_columns) {
             tokens.expect(",");
@@ -258,6 +263,7 @@ class SectionBuilder : public FamilyNames {
             rule.group = std::string(group.substr(1, group.size() - 2));
         }
         tokens.expect(")");
+        rule.path = tokens.accept("as") ? std::string(tokens.quoted()) : rule.name;
         rule.condition = condition(tokens);
         family_.weights.push_back(std::move(rule));
     }

@@ -110,6 +110,7 @@ struct StepKernel {
     std::int8_t inputs = 1;  ///< tensors read
     ProductForm form = ProductForm::forward;
     bool bias = false;
+    bool plain = false;   ///< of weights that keep the model's type in a quantised checkpoint
     bool inside = false;  ///< inside a layer, not before or after the layers
     Module module = Module::other;
     Pass pass = Pass::forward;

@@ -125,6 +125,7 @@ void ModelRun::call(const Code& code, const Instruction& instruction) {
               .instruction = instruction,
               .numbers = code.numbers.data() + instruction.first_number};
     if (instruction.weight >= 0) made.weight = &weight(instruction.weight);
+    run_.plain(made.weight != nullptr && made.weight->plain);
     for (std::size_t i = 0; i < instruction.operands && i < made.in.size(); ++i) {
         const bool lends = instruction.op == Op::cast_like && i == 1;
         if (!lends) made.in[i] = take(operands[i]);

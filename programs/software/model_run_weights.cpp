@@ -46,8 +46,14 @@ void ModelRun::make_weight(Weights& weights, std::size_t rule, std::size_t kind)
     if (request_.training()) {
         made.weight = run_.parameter(weight.elements(), type, stated.name);
     } else {
-        const WeightFormat format{.bytes = model::size_of(type),
-                                  .quantisation = request_.quantisation};
+        // Where the checkpoint keeps the module's type in most layers of this kind, so does the run.
+        const std::int64_t kept = request_.quantisation == Quantisation::stored
+                                      ? kept_layers(architecture_, stated, kind)
+                                      : 0;
+        const std::int64_t layers = stated.of_layer ? architecture_.layers_of(kind) : 1;
+        made.plain = 2 * kept > layers;
+        WeightFormat format = format_of(architecture_, request_.quantisation, model::size_of(type));
+        if (made.plain) format = {.bytes = format.bytes};
         made.weight =
             run_.parameter(weight.elements(), type, stated.name, weight_bytes(weight, format));
     }

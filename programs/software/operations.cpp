@@ -315,9 +315,16 @@ DataType type_of(Quantisation quantisation) {
             return DataType::nvfp4;
         case Quantisation::int8:
             return DataType::int8;
+        case Quantisation::fp8_block:
+            return DataType::fp8_block;
         default:
             return DataType::fp8;
     }
+}
+
+/// Weights of 4 bits with activations of 16: unpacked while they are loaded.
+bool unpacks(Quantisation quantisation) {
+    return quantisation == Quantisation::int4 || quantisation == Quantisation::mxfp4;
 }
 
 /// Products of layers with quantised weights run in that type. int4 weights are unpacked while they
@@ -325,16 +332,16 @@ DataType type_of(Quantisation quantisation) {
 void quantise(Entry& entry, const StepKernel& k, Quantisation quantisation) {
     if (auto* block = std::get_if<model::Moe>(&entry.operation);
         block != nullptr && quantisation != Quantisation::none) {
-        const bool four = quantisation == Quantisation::nvfp4;
-        if (quantisation != Quantisation::int4)
-            block->type = four ? DataType::nvfp4 : DataType::fp8;
+        const bool bytes =
+            quantisation == Quantisation::int8 || quantisation == Quantisation::fp8_block;
+        if (!unpacks(quantisation)) block->type = bytes ? DataType::fp8 : type_of(quantisation);
         return;
     }
     auto* product = std::get_if<model::Matmul>(&entry.operation);
     const bool of_layers =
         k.module == Module::attention || k.module == Module::mlp || k.kind == KernelKind::experts;
     if (product == nullptr || !of_layers || quantisation == Quantisation::none) return;
-    if (quantisation == Quantisation::int4) {
+    if (unpacks(quantisation)) {
         constexpr std::int64_t few_rows = 64;
         entry.stretch *= product->m <= few_rows ? 0.3 : 1.1;
         return;
@@ -368,7 +375,7 @@ Entry entry_of(const Recorder::Counted& counted, const Recorder& recorder, const
         block->tp = request.tensor_parallel;
         block->ep = request.expert_parallel;
     }
-    quantise(entry, k, request.quantisation);
+    if (!k.plain) quantise(entry, k, request.quantisation);
     if (auto* attention = std::get_if<model::Attention>(&entry.operation);
         attention != nullptr && request.cache_type != request.type) {
         attention->cache_type = request.cache_type;

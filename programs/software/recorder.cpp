@@ -138,6 +138,7 @@ Recorder::TapeEntry* Recorder::note(Step step, const Buffer& output, std::string
 void Recorder::launch(StepKernel kernel) {
     kernel.module = module_;
     kernel.pass = pass_;
+    kernel.plain = plain_;
     kernel.inside = layer_ >= 0 && layer_ < options_.layers;
     if (kernels_.size() * 2 >= buckets_.size()) {
         buckets_.assign(std::max<std::size_t>(512, buckets_.size() * 2), -1);

@@ -95,6 +95,7 @@ struct Linear {
     std::int64_t inputs = 0;
     std::int64_t outputs = 0;
     bool transposed = false;  ///< stored [inputs, outputs]
+    bool plain = false;       ///< keeps the model's type in a quantised checkpoint
 };
 
 struct RecorderOptions {
@@ -129,6 +130,8 @@ class Recorder {
         layer_ = layer;
     }
     void module(Module module) { module_ = module; }
+    /// Whether the products that follow have weights of the model's type.
+    void plain(bool plain) { plain_ = plain; }
     [[nodiscard]] Module module() const { return module_; }
     void repeat(std::int64_t times) { times_ = times; }
     void begin(std::string_view phase) {
@@ -412,6 +415,7 @@ class Recorder {
     Purpose purpose_ = Purpose::activation;
     Pass pass_ = Pass::forward;
     bool taping_ = true;
+    bool plain_ = false;
     std::vector<Buffer>* kept_ = nullptr;    ///< results are stored there
     std::vector<Buffer>* reused_ = nullptr;  ///< results are taken from there
     std::size_t next_reused_ = 0;

@@ -34,7 +34,7 @@ struct Request {
     std::int64_t seq = 4096;
     model::DataType type = model::DataType::bf16;
     model::DataType cache_type = model::DataType::bf16;
-    Quantisation quantisation = Quantisation::none;
+    Quantisation quantisation = Quantisation::stored;  ///< by default as the checkpoint is
     Logits logits = Logits::last;
     Optimizer optimizer = Optimizer::adamw;
     bool mixed = false;  ///< weights in fp32, products in bf16 (autocast)

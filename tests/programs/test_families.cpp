@@ -98,6 +98,7 @@ TEST_CASE("a step of a family that does not ship spreads over GPUs") {
 TEST_CASE("every family that ships fits every software") {
     for (const hardware::EmbeddedFile& file : embedded_families()) {
         CAPTURE(file.path);
+        if (file.text.find("\nbase = []") != std::string_view::npos) continue;  // a part of others
         check_procedures(*read_family(file.text, std::string(file.path)));
     }
 }
