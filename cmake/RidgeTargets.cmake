@@ -81,7 +81,7 @@ endif()
 
 # In a unity build (CMAKE_UNITY_BUILD) the files of each room of a layer are compiled together, at most ten at
 # a time, so that their headers are parsed and instantiated once. Names, including those in anonymous
-# namespaces, must therefore be unique in a room (scripts/unique-names.py). The tables of parameters use names
+# namespaces, must therefore be unique in a room (scripts/lint/unique-names.py). The tables of parameters use names
 # of one letter and are compiled separately.
 function(ridge_unite_rooms target)
   set(UNITED_FILES 10)

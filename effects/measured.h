@@ -7,7 +7,7 @@
 //
 // A compact table has one line per question, with cells separated by tabs and left empty if a value
 // was not observed: canonical text, median time, clock, DRAM and L2 bytes, names of the kernels
-// that a library chose, bytes of memory at the peak. `scripts/effect-points` makes the table from
+// that a library chose, bytes of memory at the peak. `scripts/records/effect-points.py` makes the table from
 // the records in records.
 #pragma once
 

@@ -8,7 +8,7 @@
 // Method: the speed of a host is set by the time that it takes to launch one small kernel. Its
 // other times are multiples of that time, with the same factors for all hosts: for a kernel of
 // eager PyTorch, for the Python of a transformers layer and of the whole model, for a kernel of the
-// backward pass. scripts/fit-host.py fits the factors to measured steps (W5 of docs/models.md). A
+// backward pass. scripts/fit/host.py fits the factors to measured steps (W5 of docs/models.md). A
 // GPU without a measured host gets the faster one.
 // Limits: both hosts are virtual machines, on which the time of the same launch varied by a factor
 // of up to 1.6 from one second to the next.

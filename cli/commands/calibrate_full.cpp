@@ -1,7 +1,7 @@
 // `ridge calibrate --full` and `--rows`: measure, fit, and write the overlay.
 //
 // Combines what `measure`, `ridge measure --random` and `ridge fit` do: first ceilings, then random
-// shapes and the full suite, then PyTorch's kernels, measured by scripts/torch-kernels.py in a
+// shapes and the full suite, then PyTorch's kernels, measured by scripts/measure/torch-kernels.py in a
 // process of its own, then `fit_all`. Each measurement is written to the folder of records at once,
 // so a second run continues where the first stopped.
 #include <fmt/format.h>

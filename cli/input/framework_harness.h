@@ -1,5 +1,5 @@
 // The scripts that measure PyTorch's kernels, as text inside the program. The build makes the
-// definition from scripts/torch-kernels.py and its plan (torch_plan.py, torch_streams.py).
+// definition from scripts/measure/torch-kernels.py and its plan (torch_plan.py, torch_streams.py).
 #pragma once
 
 #include <span>

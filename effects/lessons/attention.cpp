@@ -309,7 +309,7 @@ Plan attention_vram_plan(const Subject&) {
     plan.ratio = {.what = "Memory of all heads over flash2, 16384 tokens",
                   .above = "standard@16384",
                   .below = "flash@16384",
-                  .unmeasured = "it needs PyTorch (scripts/measure-lessons.py)"};
+                  .unmeasured = "it needs PyTorch (scripts/measure/lessons.py)"};
     plan.text = R"(The scores of attention form one N x N matrix for every head of every sequence.
 A formula from a notebook, N^2 times the bytes per element, leaves out heads and batch: at 131072 tokens it gives {one@131072}, with q, k, v and the output, while 32 heads need {standard@131072}.
 The 34.4 GB that the notebook quotes for 128K tokens are the matrix of a single head.

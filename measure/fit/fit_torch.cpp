@@ -1,5 +1,5 @@
 // Fits what a GPU contributes to the time of PyTorch's kernels (`model.torch`) to records of
-// scripts/torch-kernels.py. This includes how much dirty data an L2 flush by writing leaves behind.
+// scripts/measure/torch-kernels.py. This includes how much dirty data an L2 flush by writing leaves behind.
 #include <array>
 
 #include "hardware/error.h"

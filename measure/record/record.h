@@ -10,7 +10,7 @@
 // interruption can only leave one incomplete last line. The next append cuts that line off; a
 // reader reports it as damaged and reads the rest. `docs/measuring.md` lists the fields.
 //
-// Packed files (*.jsonl.gz, written by scripts/records/pack) are read as well: see record_lines.h.
+// Packed files (*.jsonl.gz, written by scripts/records/pack.py) are read as well: see record_lines.h.
 #pragma once
 
 #include <cstdint>

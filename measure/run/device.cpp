@@ -54,7 +54,7 @@ std::optional<Unavailable> not_measured(const model::Operation& operation,
     }
     if (model::is_framework(implementation) || model::needs_framework(operation)) {
         return Unavailable{.reason = "kernels of PyTorch are predicted, not measured",
-                           .remedy = "scripts/torch-kernels.py measures them"};
+                           .remedy = "scripts/measure/torch-kernels.py measures them"};
     }
     if (kind == model::OperationKind::mla || kind == model::OperationKind::moe) {
         return Unavailable{.reason = std::string(model::info_of(kind).name) +

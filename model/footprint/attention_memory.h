@@ -2,7 +2,7 @@
 //
 // The result is a plan of allocations with lifetimes (model/allocator) in phases: the inputs, a
 // forward pass without autograd, a training forward pass, the gradient of the output, the backward
-// pass. The cache is emptied before each of the three passes, as in scripts/torch-memory.py. The
+// pass. The cache is emptied before each of the three passes, as in scripts/measure/torch-memory.py. The
 // plans of PyTorch's backends follow its sources and were checked, allocation by allocation,
 // against traces of PyTorch 2.11 (eq. V20 to V32 of docs/vram.md).
 //

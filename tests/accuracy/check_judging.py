@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that scripts/accuracy.py refuses to judge by records that a fit has seen. Usage: check_judging.py ROOT"""
+"""Checks that scripts/accuracy/accuracy.py refuses to judge by records that a fit has seen. Usage: check_judging.py ROOT"""
 import importlib.util
 import json
 import pathlib
@@ -10,7 +10,7 @@ ROOT = pathlib.Path(sys.argv[1])
 
 
 def script():
-    spec = importlib.util.spec_from_file_location("accuracy", ROOT / "scripts" / "accuracy.py")
+    spec = importlib.util.spec_from_file_location("accuracy", ROOT / "scripts/accuracy/accuracy.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

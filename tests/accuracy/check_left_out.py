@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Checks that scripts/left_out.py describes a GPU without anything that rests on it. Usage: check_left_out.py ROOT RIDGE"""
+"""Checks that scripts/accuracy/left_out.py describes a GPU without anything that rests on it. Usage: check_left_out.py ROOT RIDGE"""
 import pathlib
 import subprocess
 import sys
 import tempfile
 
 ROOT, RIDGE = pathlib.Path(sys.argv[1]), sys.argv[2]
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(ROOT / "scripts/accuracy"))
 import left_out  # noqa: E402: needs the path above
 
 

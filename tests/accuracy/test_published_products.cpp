@@ -1,6 +1,6 @@
 // Predictions compared with published rates of PyTorch products,
 // records/published/products.csv. docs/accuracy/published.md lists them one by one;
-// scripts/published.py writes it.
+// scripts/accuracy/published.py writes it.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Models and steps drawn at random after all constants were chosen: the folders drawn and judge of
-// records/torch-models. scripts/draw-models.py drew them, scripts/torch-models.py --drawn
+// records/torch-models. scripts/measure/draw-models.py drew them, scripts/measure/torch-models.py --drawn
 // measured them.
 #include <algorithm>
 #include <cmath>

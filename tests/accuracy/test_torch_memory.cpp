@@ -1,5 +1,5 @@
 // What attention allocates, compared with PyTorch 2.11 on an H200 and an H100:
-// records/torch-memory, written by scripts/torch-memory.py. The rules were found on
+// records/torch-memory, written by scripts/measure/torch-memory.py. The rules were found on
 // `found-*`, then frozen, then judged on `judged-*`, shapes drawn afterwards.
 #include <array>
 #include <cmath>

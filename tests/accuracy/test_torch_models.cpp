@@ -1,5 +1,5 @@
 // Whole models compared with transformers 5.17 on an H200 and an H100:
-// records/torch-models, written by scripts/torch-models.py. No constant was chosen from the
+// records/torch-models, written by scripts/measure/torch-models.py. No constant was chosen from the
 // models marked `judge`.
 #include <cmath>
 #include <map>

@@ -1,5 +1,5 @@
 // Whole models on two H200s of one node: records/torch-models/h200-x2.csv, written by
-// scripts/torch-parallel.py. No constant was chosen from them.
+// scripts/measure/torch-parallel.py. No constant was chosen from them.
 #include <cmath>
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 // A program of 100 kernels that differ in name and grid: streams, sums, transposes and wmma
-// products over 1 GiB. scripts/compare-profile uses it to time how long a profiler takes to count
+// products over 1 GiB. scripts/measure/compare-profile.py uses it to time how long a profiler takes to count
 // them.
 //
 //   hundred_kernels 4            # each kernel four times

@@ -16,7 +16,7 @@ def run(*words):
 
 
 def main():
-    packer = [sys.executable, ROOT / "scripts/records/pack"]
+    packer = [sys.executable, ROOT / "scripts/records/pack.py"]
     for name in FILES:
         with tempfile.TemporaryDirectory() as scratch:
             packed = ROOT / "records" / f"{name}.jsonl.gz"

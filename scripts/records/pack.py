@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Packs records of `ridge measure` (JSON lines) into the files of records/, a tenth of their size.
 
-    scripts/records/pack OUT/matmul.jsonl OUT/copy.jsonl      # writes OUT/matmul.jsonl.gz, OUT/copy.jsonl.gz
-    scripts/records/pack --into records/h200-sxm-judge OUT/*.jsonl
-    scripts/records/pack --print records/h200-sxm-judge/copy.jsonl.gz | head -1    # each record in full
+    scripts/records/pack.py OUT/matmul.jsonl OUT/copy.jsonl      # writes OUT/matmul.jsonl.gz, OUT/copy.jsonl.gz
+    scripts/records/pack.py --into records/h200-sxm-judge OUT/*.jsonl
+    scripts/records/pack.py --print records/h200-sxm-judge/copy.jsonl.gz | head -1    # each record in full
 
 The format is that of docs/measuring.md: gzip; a first line with schema 2, then one line for each record with what differs
 from the record before it. What follows from the samples is left out of the statistics. Times and all other values are

@@ -3,7 +3,7 @@
 from measured times. The page opens with five lines taken from its own tables. The detail pages hold every
 class, the counters and the ten largest errors of each class.
 
-Usage: scripts/accuracy.py RIDGE [--reference TABLES] [--judge RECORDS] [--judge-h100 RECORDS]
+Usage: scripts/accuracy/accuracy.py RIDGE [--reference TABLES] [--judge RECORDS] [--judge-h100 RECORDS]
 RIDGE is the program. TABLES is a folder of public measurements as CSV tables (columns as in
 `ridge predict --from`, with `measured_us`). Its rows are not part of the project: errors, shapes
 and pictures are written, times are not. RECORDS is a folder of `ridge measure --random N --seed S`,
@@ -24,7 +24,7 @@ import subprocess
 import sys
 import tempfile
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent / each) for each in ("", "records")]
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / each) for each in ("accuracy", "records")]
 import left_out
 import published
 import record_files
@@ -32,7 +32,7 @@ import torch_accuracy  # noqa: E402: beside this script
 from accuracy_texts import (CALIBRATE, CHARTS, DETAILS, HEAD, HISTORY, LEFT_HEAD, LEFT_OUT, LISTS_HEAD, NOT_JUDGED, PUBLIC, PUBLISHED_HEAD, RANDOM,
                             SEEDS, SUITE, TITLES, TRAINED)
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "accuracy.md"
 LISTS = ROOT / "docs" / "accuracy"
 START = "<!-- public: from here -->\n"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measures copies and collectives of one or two GPUs and writes records that ridge reads.
 
-    measure-transfers.py OUT                # OUT/host_to_device.jsonl, OUT/send.jsonl, OUT/all_reduce.jsonl ...
-    measure-transfers.py OUT --parts host   # on a machine with one GPU: only copies from and to the host
+    transfers.py OUT                # OUT/host_to_device.jsonl, OUT/send.jsonl, OUT/all_reduce.jsonl ...
+    transfers.py OUT --parts host   # on a machine with one GPU: only copies from and to the host
 
 Messages of 1 KB to 1 GB: copies between host and GPU from pinned and pageable memory, copies from GPU to GPU by
 their copy engines, and NCCL's all-reduce, all-gather, reduce-scatter, all-to-all and send over two GPUs.
@@ -47,7 +47,7 @@ def record(op, implementation, launch, method, times, device, names=()):
                              "shared_bytes": 0, "repeat": 1} for name in names], "split": 1}
     return {"schema": 1, "op": op, "implementation": implementation, "l2": "warm", "launch": launch,
             "pattern": "normal", "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            "tool": f"measure-transfers.py, PyTorch {torch.__version__}",
+            "tool": f"transfers.py, PyTorch {torch.__version__}",
             "software": "pytorch-" + torch.__version__.split("+")[0], "device": device,
             "geometry": geometry, "no_counters": {"reason": "not requested", "remedy": ""},
             "before": {}, "after": {},

@@ -6,7 +6,7 @@ stands in hardware/kernels/laws.toml, as the descriptions of the measured GPUs g
 each of them. With --check it exits with 1 if a constant in the file is further than its standard error, or than
 0.03, from the fitted one.
 
-    scripts/fit-laws.py [--check] [RIDGE]            # default: build/release/ridge
+    scripts/fit/laws.py [--check] [RIDGE]            # default: build/release/ridge
 """
 import json
 import math

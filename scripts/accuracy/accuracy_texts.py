@@ -12,14 +12,14 @@ HEAD = """# Accuracy
 {lines}
 
 Errors are predicted / measured - 1. Bias is their median; the other figures are of absolute values. "In band" is the share of measured times
-inside the 80 % band. Made by `scripts/accuracy.py`; do not edit. Every class, the ten largest errors of each with the likely reason, the
+inside the 80 % band. Made by `scripts/accuracy/accuracy.py`; do not edit. Every class, the ten largest errors of each with the likely reason, the
 counters and the pictures are in these pages: {lists}.
 
 """
 
 DETAILS = """# Accuracy in detail: {title}
 
-Made by `scripts/accuracy.py`; do not edit. Summary: [accuracy.md](../accuracy.md).
+Made by `scripts/accuracy/accuracy.py`; do not edit. Summary: [accuracy.md](../accuracy.md).
 
 {report}
 """
@@ -38,7 +38,7 @@ Fits and bands use the records in `records/` (`h200-sxm`, `h200-sxm-fit`, `h200-
 its seed. The fits have seen seeds 7 and 8 (2026-11-21; and 726 shapes that an earlier generator drew), seeds 9, 10, 301, 305, 306, 309, 310 and, on the H100, 101, 302, 307, 308, 311 and 312 (2026-11-21 to 23;
 of the last four of each GPU, all library products and a part of the rest), seeds 323 to 333 and the library products among the shapes of seeds 341 to 404 (2026-11-24).
 Before they took part in a fit, seeds 323 to 333 (3300 shapes) judged the fit before: mean 4.6 %, 90 % within 10.7 %; by seed, 4.4 to 5.1 and 9.7 to 12.4 %.
-Seeds 9 and 10 judged once. Their worst classes then led to 265 more training shapes, so they are training data now. `scripts/accuracy.py --judge FOLDER`
+Seeds 9 and 10 judged once. Their worst classes then led to 265 more training shapes, so they are training data now. `scripts/accuracy/accuracy.py --judge FOLDER`
 refuses records that have no seed, have a seen seed, or were measured before the last training record; seeds 315 to 321, which judged earlier fits, may be older.
 
 """
@@ -84,7 +84,7 @@ Each measured GPU, described only by its data sheet and another GPU's parameters
 
 LEFT_HEAD = """Here each measured GPU is described without any parameter that depends on its own measurements: by its data sheet, and by another GPU's parameters, carried over by the laws of `docs/model.md`
 (L1 to L13), with the bands of a GPU that nobody measured. Within one architecture, the other GPU's residual corrections are used too (K5), fitted to its rows alone. An implementation that the other GPU does not have
-takes the costs of the one that it has (L10, L11), in a wider band. Made by `scripts/left_out.py`.
+takes the costs of the one that it has (L10, L11), in a wider band. Made by `scripts/accuracy/left_out.py`.
 
 """
 
@@ -92,7 +92,7 @@ PUBLISHED_HEAD = """Published rates of PyTorch's products, measured by owners of
 Predictions are for the library's kernel with a warm L2. Cards differ in clocks, limits and cooling: GeForce cards run above the clock of their data sheet (an RTX 5090 at up to 1.15 of its stated peak), and the B200 here is 17 %
 faster than the one in the tables that ridge was fitted to. Nothing was fitted to these rates, but for cards that nobody else measured, a few descriptions take figures from them (docs/model.md, L2 and L5).
 Small products of the first type run before the clock has risen, and 16-bit products of size 1024 wait for launches. Means are therefore given for all figures, and without those below 4096.
-Made by `scripts/published.py`; the test "predictions stay close to published rates of products" holds both means.
+Made by `scripts/accuracy/published.py`; the test "predictions stay close to published rates of products" holds both means.
 
 """
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures steps of transformers models on several GPUs of one node: wall, kernels, NCCL, memory.
 
-    torchrun --standalone --nproc-per-node 2 scripts/torch-parallel.py --csv out.csv --seconds 60
+    torchrun --standalone --nproc-per-node 2 scripts/measure/torch-parallel.py --csv out.csv --seconds 60
 
 Training is data parallel (each GPU has its own batch): with DistributedDataParallel, with states
 spread by ZeroRedundancyOptimizer (ZeRO-1), and with FSDP2's fully_shard over each layer, which

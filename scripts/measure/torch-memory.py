@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measures what PyTorch's scaled_dot_product_attention allocates, by backend, on random shapes.
 
-    scripts/torch-memory.py draw --backend flash --seed 1 --count 150 --seconds 90 --csv out.csv
-    scripts/torch-memory.py device --csv device.csv
+    scripts/measure/torch-memory.py draw --backend flash --seed 1 --count 150 --seconds 90 --csv out.csv
+    scripts/measure/torch-memory.py device --csv device.csv
 
 `draw` takes shapes at random (batch and heads 1 to 64, groups, lengths 1 to 131072, head_dim 64 to
 256, three types, both layouts, causal, dropout, masks) and writes one CSV row for each: the bytes

@@ -7,7 +7,7 @@ a GPU that nobody measured. Parameters that a family takes from the left-out GPU
 pair are fitted again to the other GPU alone. Within one architecture, the other GPU's residual corrections are used too (K5), fitted again
 to its rows alone. An implementation that the other GPU does not have takes the costs of the one that it has (L10, L11).
 
-    python3 scripts/left_out.py RIDGE TABLES      # prints only the table
+    python3 scripts/accuracy/left_out.py RIDGE TABLES      # prints only the table
 
 Limits: the form of the model and the laws were chosen with all GPUs known; only the parameters are left out.
 """
@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 GPUS = ROOT / "hardware" / "gpus"
 ARCHITECTURES = ROOT / "hardware" / "architectures"
 KERNELS = ROOT / "hardware" / "kernels"

@@ -5,7 +5,7 @@ A unity build (presets asan and tidy) compiles the files of a room as one, so tw
 `warp` or their own function `percent(double)`. What is the same is written once, in a header of the room; what
 differs gets a name that tells the difference. Functions may share a name if their parameters differ in type.
 
-Usage: scripts/unique-names.py [ROOT]        Exit code 1, with a line for each name that occurs twice.
+Usage: scripts/lint/unique-names.py [ROOT]        Exit code 1, with a line for each name that occurs twice.
 """
 
 import collections

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fits what the host adds to a call in a stream (B8 of docs/model.md), from records.
 
-    scripts/fit-calls.py [RIDGE]           # default: build/release/ridge
+    scripts/fit/calls.py [RIDGE]           # default: build/release/ridge
 
 Takes the records with launch=stream in folders that fits may use (not those that judge), and looks, in steps of
 0.1 us, for the values with which RIDGE's predictions have the least mean error: `launch.call` and `launch.stream` for
@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts/records"))
 import record_files  # noqa: E402
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures how long a host takes to dispatch PyTorch: by kind of call, in CUDA graphs, compiled.
 
-    scripts/torch-host.py --csv out.csv [--seconds 60] [--parts kinds,graph,compiled]
+    scripts/measure/torch-host.py --csv out.csv [--seconds 60] [--parts kinds,graph,compiled]
 
 kinds: microseconds per call on tiny tensors, without and with gradients (`forward`, and `backward` per
 node of the tape), for views, elementwise operators, products, attention, modules, and AdamW per
@@ -10,7 +10,7 @@ shallow models, prefill and training step, with the default mode and mode "reduc
 
 A row holds kind, name, count (calls, or kernels of the step), us (per call; for a step: wall),
 dispatch_us (the part of wall before the step returned), gpu_us (sum of its kernels), probe_us (the
-launch time of a small kernel at that moment, see scripts/torch-models.py).
+launch time of a small kernel at that moment, see scripts/measure/torch-models.py).
 Method: medians of ten; at most 200 calls between synchronisations, so that the queue of the
 driver never fills.
 """

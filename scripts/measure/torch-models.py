@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measures steps of transformers models with random weights: kernels, their time, wall time, memory.
 
-    scripts/torch-models.py --csv out.csv --seconds 200 [--models llama-3.2-1b,gpt2] [--operators o.jsonl]
-    scripts/torch-models.py --csv out.csv --drawn records/torch-models/drawn
+    scripts/measure/torch-models.py --csv out.csv --seconds 200 [--models llama-3.2-1b,gpt2] [--operators o.jsonl]
+    scripts/measure/torch-models.py --csv out.csv --drawn records/torch-models/drawn
 
 Each model is built from its preset in programs/presets (no download), in bf16, with transformers' eager code and SDPA:
 prefill of a prompt (use_cache, logits of the last token), one decode step with a DynamicCache of
@@ -10,7 +10,7 @@ prefill of a prompt (use_cache, logits of the last token), one decode step with 
 it, gradients dropped before). A row holds what `ridge model` predicts: kernels (CUDA kernels, not
 memsets or copies), the sum of their times, wall time of the step without the profiler, and bytes of
 weights, cache, allocated before the step, its peak (also the requested peak, before the allocator
-rounds), and reserved. --drawn measures the steps that scripts/draw-models.py drew.
+rounds), and reserved. --drawn measures the steps that scripts/measure/draw-models.py drew.
 
 Method: three warm-up steps. wall is the median of up to 10 steps between synchronisations, dispatch the
 part of it before the step returned, and probe the host's time for one small kernel between
@@ -70,7 +70,7 @@ HOST = [("prefill", 1, 64), ("decode", 1, 256), ("train", 1, 64)]
 HOST_MODELS = ["gpt2", "llama-3.2-1b", "qwen3-0.6b", "gemma-3-270m", "pythia-160m", "phi-1.5"]
 # Events other than kernels that the profiler writes on the GPU's track.
 ANNOTATIONS = ("Optimizer.", "nccl:", "record_param", "FSDP::", "Torch-Compiled", "CompiledFunction", "##")
-PRESETS = pathlib.Path(__file__).resolve().parent.parent / "programs" / "presets"
+PRESETS = pathlib.Path(__file__).resolve().parents[2] / "programs" / "presets"
 
 
 class Stepper:
@@ -321,7 +321,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--csv", required=True)
     parser.add_argument("--models", help="names, separated by commas")
-    parser.add_argument("--drawn", type=pathlib.Path, help="folder of scripts/draw-models.py")
+    parser.add_argument("--drawn", type=pathlib.Path, help="folder of scripts/measure/draw-models.py")
     parser.add_argument("--fitted", action="store_true", help="constants may be chosen from the drawn models")
     parser.add_argument("--host", action="store_true", help="short steps, for the time of the host")
     parser.add_argument("--seconds", type=float, default=1e9)

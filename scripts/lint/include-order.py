@@ -117,7 +117,7 @@ def too_long(root, path):
 def problems_of(root, path):
     room = path.parent.relative_to(root).as_posix()
     if room not in ROOMS:
-        yield f"{path}: the room {room}/ has no rule; add it to scripts/include-order.py"
+        yield f"{path}: the room {room}/ has no rule; add it to scripts/lint/include-order.py"
         return
     yield from too_long(root, path)
     lines = path.read_text(encoding="utf-8").splitlines()

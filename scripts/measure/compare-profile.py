@@ -5,7 +5,7 @@ Needs an NVIDIA GPU, PyTorch, a build with CUDA and, for the counters, ncu and p
 `program` counts a transformer whose kernels follow each other, with several processes of ridge and ncu in turn. ncu runs the program again
 for each pass (--replay-mode application), so that each kernel follows its true predecessor in both tools. The table shows differences of
 means with their standard errors.
-Usage: scripts/compare-profile [--ridge build/cuda/ridge] [--ncu ncu] [--pairs 10] [--steps 30] [--batch 8 32] [--processes 3]
+Usage: scripts/measure/compare-profile.py [--ridge build/cuda/ridge] [--ncu ncu] [--pairs 10] [--steps 30] [--batch 8 32] [--processes 3]
                                [--only step|times|counters|program|cost] [--program build/cuda/tests/cuda/hundred_kernels]
 """
 import argparse

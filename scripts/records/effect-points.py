@@ -8,17 +8,17 @@ RIDGE lists the questions of the effects on a GPU (`ridge effect all --questions
 answers a question gives its line; records in records/GPU-effects come before others. A line has the
 question, median time, clock, DRAM bytes, bytes between L2 and the multiprocessors, names of a library's
 kernels, and peak bytes of memory. Questions that are not operations (memory, a whole step) are looked up in
-GPU-effects/lessons.csv, which scripts/measure-lessons.py writes.
+GPU-effects/lessons.csv, which scripts/measure/lessons.py writes.
 """
 import csv
 import pathlib
 import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "records"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import record_files  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 GPUS = {"h200-sxm": "NVIDIA H200", "h100-sxm": "NVIDIA H100 80GB HBM3"}
 COLUMNS = "question\ttime_s\tclock_hz\tdram_bytes\tl2_bytes\tkernels\tmemory_bytes"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares ridge.torch.estimate with PyTorch's RuntimeEstimator and MemTracker, and with measurements.
 
-    scripts/compare-estimators.py --csv out.csv [--parts measured,benchmark,estimates] [--seconds 90]
+    scripts/measure/compare-estimators.py --csv out.csv [--parts measured,benchmark,estimates] [--seconds 90]
 
 Steps of transformers models with random weights (presets of programs/presets, bf16): prefill, a decode
 step with a DynamicCache, and a training step with AdamW. Each step has rows with time and peak memory of
@@ -55,7 +55,7 @@ def model_of(name, device, train):
         with torch.device(device):
             model = AutoModelForImageClassification.from_config(config, dtype=torch.bfloat16)
         return model.train(train)
-    root = pathlib.Path(__file__).resolve().parent.parent
+    root = pathlib.Path(__file__).resolve().parents[2]
     fields = json.loads((root / "programs" / "presets" / f"{name}.json").read_text(encoding="utf-8"))
     fields = {key: value for key, value in fields.items() if not key.startswith("ridge_")}
     config = AutoConfig.for_model(fields.pop("model_type"), **fields)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures the wall time of the whole process for one prediction: the median of many runs, after a warm-up.
 
-Usage: scripts/measure-startup [PROGRAM] [RUNS]     (default: build/release/ridge, 200)
+Usage: scripts/measure/startup.py [PROGRAM] [RUNS]     (default: build/release/ridge, 200)
 """
 import statistics
 import subprocess

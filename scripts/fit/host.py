@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fits how long a host takes to dispatch eager PyTorch, from measured steps of models. Needs numpy.
 
-    scripts/fit-host.py [RIDGE]            # default: build/release/ridge
+    scripts/fit/host.py [RIDGE]            # default: build/release/ridge
 
 Reads the files of records/torch-models whose rows have `probe_us`, the host's time for one small kernel,
 measured beside the step (rows marked `judge` are not fitted), and asks RIDGE how many kernels the passes of each
@@ -21,7 +21,7 @@ import sys
 
 import numpy
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 RECORDS = ROOT / "records/torch-models"
 # File, GPU, and the folder of its models (None: presets).
 FILES = [("h200-short", "h200", None), ("h200-fit", "h200", "fit"), ("h100-fit", "h100", "fit"),

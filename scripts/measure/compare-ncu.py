@@ -8,7 +8,7 @@ belong to the kernel. The tools take turns, with several processes each, because
 process. Each process gives a mean: for ncu, over every launch but the first three; for ridge, over the times that it is asked (--times).
 The table compares the means over the processes. The standard error is that of their difference, from the spread of each tool's
 processes.
-Usage: scripts/compare-ncu [--ridge build/cuda/ridge] [--ncu ncu] [--only WORD]... [--processes N] [--times N] [-o table.md]
+Usage: scripts/measure/compare-ncu.py [--ridge build/cuda/ridge] [--ncu ncu] [--only WORD]... [--processes N] [--times N] [-o table.md]
        [--counts all.json]
 """
 import argparse

@@ -12,7 +12,7 @@ Shapes of seeds that no fit has seen, with a cold, warm or dirty L2 ([all classe
 | kernels | GPU | records | mean | p90 | in band |
 |---|---|---:|---:|---:|---:|
 """
-HEAD = """`scripts/torch-kernels.py` draws shapes log-uniformly, including small and odd ones, and times the kernels by CUPTI activity with a cold, warm or dirty L2. The fits saw
+HEAD = """`scripts/measure/torch-kernels.py` draws shapes log-uniformly, including small and odd ones, and times the kernels by CUPTI activity with a cold, warm or dirty L2. The fits saw
 `records/h200-sxm-torch` (seeds 21, 23 to 27, 61 to 64, 71 to 74, 81, 82 and 93 to 98; for products, 51 to 57, 59, 83, 84 and 86) and `h100-sxm-torch` (31, 34 to 36, 66, 75, 76, 77, 91 and 92; for products, 61 to 65, 67, 69 and, in fp32, 68). These tables are for seeds 28, 43, 45, 47, 49 and 50 on the H200 and 42, 44, 46 and 48 on the H100. Each seed first judged after the constants of its day were fixed.
 
 | GPU | operation | implementation | records | mean % | median % | p90 % | bias % | in band % |

@@ -1,6 +1,6 @@
 """Published rates of matrix products beside predictions: page "Published" of `accuracy.py`.
 
-    python3 scripts/published.py RIDGE            # prints only the tables
+    python3 scripts/accuracy/published.py RIDGE            # prints only the tables
 
 The rates and their sources are in records/published/products.csv. Limits: one card of one owner each. A few descriptions
 take figures of cards that nobody else measured from here (their notes say so); for those this is a check of consistency,
@@ -13,7 +13,7 @@ import pathlib
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PRODUCTS = ROOT / "records" / "published" / "products.csv"
 #: The sizes of which "best" is the best.
 SIZES = (1024, 2048, 4096, 8192, 10240)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures with PyTorch what `ridge effect` shows but bundled kernels cannot measure: calls, steps, memory.
 
-    scripts/measure-lessons.py records/h200-sxm-effects [--only calls,paper,attention,steps] [--seconds 60]
+    scripts/measure/lessons.py records/h200-sxm-effects [--only calls,paper,attention,steps] [--seconds 60]
 
 calls      relu over 256 to 268 million numbers as eager calls: time between two events around one call
            on an idle GPU (the host's dispatch included), median of 20; records in eager.jsonl
@@ -15,7 +15,7 @@ steps      a training step of GPT-2 (AdamW, 1024 tokens), stored and with its la
 
 The last two are rows of lessons.csv: the question as `ridge effect NAME --questions` writes it, time in
 seconds, and peak bytes; one of the two may be empty. Both files are written during the run, and what
-they contain is not measured again. scripts/effect-points puts the values beside the predictions.
+they contain is not measured again. scripts/records/effect-points.py puts the values beside the predictions.
 """
 
 import argparse
@@ -52,7 +52,7 @@ def append_record(path, op, launch, times):
     kernels = sibling("torch-kernels.py")
     record = {"schema": 1, "op": op, "implementation": "torch", "l2": "warm", "launch": launch,
               "pattern": "normal", "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-              "tool": f"measure-lessons.py, PyTorch {torch.__version__}",
+              "tool": f"lessons.py, PyTorch {torch.__version__}",
               "software": "pytorch-" + torch.__version__.split("+")[0], "device": kernels.describe_device(),
               "no_counters": {"reason": "not requested", "remedy": ""}, "before": {}, "after": {},
               "timing": {"method": "events", "statistics": kernels.summary_of(times), "discarded": 0,

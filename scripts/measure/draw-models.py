@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """Draws models and steps that no constant was chosen by, to judge `ridge model`.
 
-    scripts/draw-models.py --seed 17 --families 10 --dense records/torch-models/drawn
-    scripts/draw-models.py --seed 41 records/torch-models/judge
-    scripts/draw-models.py --seed 23 --short records/torch-models/short
+    scripts/measure/draw-models.py --seed 17 --families 10 --dense records/torch-models/drawn
+    scripts/measure/draw-models.py --seed 41 records/torch-models/judge
+    scripts/measure/draw-models.py --seed 23 --short records/torch-models/short
 
 Writes one config.json for each family (random sizes with 0.1 to 3 billion parameters, or as many as a family's
 experts hold) and steps.csv: a prefill and a decode step of each model with random batch and length, and a
 training step of each model below 1.2 billion (--dense: only of models without experts). --short draws 1 to 300
 million parameters in 2 to 12 layers, steps so short that they wait for their host, and training steps of all models
-but those with grouped experts of DeepSeek. scripts/torch-models.py --drawn measures them.
+but those with grouped experts of DeepSeek. scripts/measure/torch-models.py --drawn measures them.
 
 Method: sizes are drawn as people choose them (heads x head_dim, widths in multiples of 64,
 vocabularies of any size). Lengths and batches are log-uniform and can be any number. A step holds 3,000 to
