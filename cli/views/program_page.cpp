@@ -78,7 +78,7 @@ plot::ReportTable operators_of(const TraceReport& report) {
             "gap has three parts: waiting for the host's launches, kernels that are slower "
             "than predicted, and work that a fusion or another layout would avoid.",
         .columns = {"operator", "calls", "measured", "share", "predicted", "limit", "bound",
-                    "host late", "slower", "needless", "basis"},
+                    "host late", "slower", "avoidable", "basis"},
         .rows = {}};
     const Time total = time_of(report.timeline.kernel_ns);
     for (const OperatorRow& row : report.operators) {
@@ -97,7 +97,7 @@ plot::ReportTable operators_of(const TraceReport& report) {
             out.cells.resize(out.cells.size() + 3);
         }
         out.cells.insert(out.cells.end(),
-                         {gap_cell(row.host_late), gap_cell(row.slower), gap_cell(row.needless)});
+                         {gap_cell(row.host_late), gap_cell(row.slower), gap_cell(row.avoidable)});
         out.cells.push_back({.text = row.predicted ? std::string(name_of(row.basis)) : row.reason,
                              .number = {},
                              .share = {}});

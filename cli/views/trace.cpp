@@ -299,7 +299,7 @@ Json to_json(const OperatorRow& row, std::int64_t kernel_ns) {
               {"share", kernel_ns > 0 ? row.measured / time_of(kernel_ns) : 0.0},
               {"host_late_us", microseconds(row.host_late)},
               {"slower_us", microseconds(row.slower)},
-              {"needless_us", microseconds(row.needless)}};
+              {"avoidable_us", microseconds(row.avoidable)}};
     if (row.counters) item["counters"] = to_json(*row.counters);
     if (row.causes) item["causes"] = to_json(*row.causes);
     if (row.counters) item["launch"] = launch_json(row);
@@ -394,7 +394,7 @@ Table operator_table(const TraceReport& report, bool exact) {
                             {"basis"},
                             {"host_late_us", Align::right},
                             {"slower_us", Align::right},
-                            {"needless_us", Align::right},
+                            {"avoidable_us", Align::right},
                             {"not_modelled"}},
                 .rows = {}};
     const auto number = [exact](Time time) {
@@ -411,7 +411,7 @@ Table operator_table(const TraceReport& report, bool exact) {
                               known ? number(row.lower_bound) : "", known ? number(row.low) : "",
                               known ? number(row.high) : "", row.bound, row.limiter,
                               known ? std::string(name_of(row.basis)) : "", number(row.host_late),
-                              number(row.slower), number(row.needless), row.reason});
+                              number(row.slower), number(row.avoidable), row.reason});
     }
     return table;
 }

@@ -40,7 +40,7 @@ class FusionFinder {
         for (auto& [stream, chain] : open_) close(chain);
     }
 
-    /// The saving of each chain; its share is recorded in the rows as needless.
+    /// The saving of each chain; its share is recorded in the rows as avoidable.
     [[nodiscard]] std::vector<Saving> savings() {
         std::vector<Saving> found;
         for (const auto& [signature, sum] : chains_) {
@@ -143,7 +143,7 @@ class FusionFinder {
         for (const std::int32_t row : chain) all += mean(row);
         if (all <= Time{}) return;
         for (const std::int32_t row : chain) {
-            rows_.rows[static_cast<std::size_t>(row)].needless += (now - then) * (mean(row) / all);
+            rows_.rows[static_cast<std::size_t>(row)].avoidable += (now - then) * (mean(row) / all);
         }
     }
 
@@ -182,7 +182,7 @@ void add_slower(const Rows& rows, std::vector<Saving>& found) {
 void add_copies(Rows& rows, std::vector<Saving>& found) {
     for (OperatorRow& row : rows.rows) {
         if (row.family != OperatorFamily::copy || row.driver || row.steps.empty()) continue;
-        row.needless = row.measured;
+        row.avoidable = row.measured;
         found.push_back({.kind = SavingKind::copies,
                          .what = with_shape(row),
                          .count = row.count,
@@ -199,7 +199,7 @@ std::vector<Saving> savings_of(const std::vector<Instance>& instances, Rows& row
     std::vector<Saving> found = FusionFinder(instances, rows, machine).savings();
     add_slower(rows, found);
     add_copies(rows, found);
-    for (OperatorRow& row : rows.rows) row.needless = std::min(row.needless, row.measured);
+    for (OperatorRow& row : rows.rows) row.avoidable = std::min(row.avoidable, row.measured);
     const auto add_whole = [&found](SavingKind kind, std::string what, std::int64_t count,
                                     std::int64_t nanoseconds) {
         if (nanoseconds <= 0) return;

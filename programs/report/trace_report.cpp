@@ -93,7 +93,7 @@ void order_rows(TraceReport& report, const Trace& trace, const std::vector<Insta
 
 /// A measurement on one GPU says nothing about how well another GPU is used.
 void compare_no_more(TraceReport& report) {
-    for (OperatorRow& row : report.operators) row.slower = row.needless = Time{};
+    for (OperatorRow& row : report.operators) row.slower = row.avoidable = Time{};
     report.savings.clear();
     report.weighted_error = 0.0;
     report.utilisation = 0.0;

@@ -18,7 +18,7 @@
 //
 // The time of an operator beyond its limit has three causes: the GPU waited for the launch of its
 // kernels (`host_late`, not part of the measured time), it is slower than a good kernel of its kind
-// (`slower`), or it is not needed (`needless`: a copy, or the part that fusion saves).
+// (`slower`), or it is not needed (`avoidable`: a copy, or the part that fusion saves).
 #pragma once
 
 #include <array>
@@ -58,7 +58,7 @@ struct OperatorRow {
     Time lower_bound;
     Time host_late;       ///< the GPU waited for the launches of its kernels
     Time slower;          ///< measured time beyond the prediction
-    Time needless;        ///< the part that fusion would save, or a copy that changes no value
+    Time avoidable;       ///< the part that fusion would save, or a copy that changes no value
     std::string bound;    ///< "memory" or "compute"; empty: not predicted
     std::string limiter;  ///< what limits the prediction
     std::string reason;   ///< why there is no prediction

@@ -68,7 +68,7 @@ TEST_CASE("the glossary defines every resource, bound, state and type") {
     }
     for (const char* term : {"MFU", "MBU", "TTFT", "TPOT", "dominated", "wall", "reserved",
                              "allocated", "basis", "coalescing", "fusion", "divergence", "bank",
-                             "CTA", "grid", "at least", "host late", "needless"}) {
+                             "CTA", "grid", "at least", "host late", "avoidable"}) {
         defined(term);
     }
     for (const DataType type : all_data_types) {

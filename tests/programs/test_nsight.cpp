@@ -174,7 +174,7 @@ TEST_CASE("a report of Nsight Systems gives processes, ranges, copies and a grap
     const OperatorRow moved = row_of("Memcpy HtoD");
     CHECK(moved.predicted);
     CHECK(moved.driver);
-    CHECK(moved.needless == Time{});
+    CHECK(moved.avoidable == Time{});
     const OperatorRow unknown = row_of("void my_kernel<float>(float*)");
     CHECK_FALSE(unknown.predicted);
     CHECK(unknown.reason == "the profiler records no shapes: only the kernel's name is known");
