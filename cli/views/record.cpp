@@ -194,6 +194,7 @@ Table record_table(std::span<const Record> records, Machines& machines, const st
 
 Json to_json(const Record& record, const RecordAnswer& answer) {
     Json json{{"op", canonical_text(record.question)}, {"device", record.device.name}};
+    if (!record.software.empty()) json["software"] = record.software;
     if (record.measured()) {
         const measure::Statistics& s = *record.timing->statistics;
         json["measured_time_us"] = record.time().in(units::us);

@@ -192,18 +192,20 @@ Json to_json(const GroupSummary& summary) {
 }
 
 Json to_json(const Comparison& comparison, const Record& record) {
-    return {{"op", canonical_text(record.question)},
-            {"gpu", comparison.device},
-            {"measured_time_us", record.time().in(units::us)},
-            {"predicted_time_us", comparison.prediction.time.in(units::us)},
-            {"error", comparison.error},
-            {"in_band", comparison.in_band},
-            {"limiter", name_of(comparison.prediction.limiter)},
-            {"dram_predicted_over_counted", optional_json(comparison.dram)},
-            {"l2_predicted_over_counted", optional_json(comparison.l2)},
-            {"flop_predicted_over_counted", optional_json(comparison.flop)},
-            {"work_factor", optional_json(comparison.work)},
-            {"rate_factor", optional_json(comparison.rate)}};
+    Json json{{"op", canonical_text(record.question)},
+              {"gpu", comparison.device},
+              {"measured_time_us", record.time().in(units::us)},
+              {"predicted_time_us", comparison.prediction.time.in(units::us)},
+              {"error", comparison.error},
+              {"in_band", comparison.in_band},
+              {"limiter", name_of(comparison.prediction.limiter)},
+              {"dram_predicted_over_counted", optional_json(comparison.dram)},
+              {"l2_predicted_over_counted", optional_json(comparison.l2)},
+              {"flop_predicted_over_counted", optional_json(comparison.flop)},
+              {"work_factor", optional_json(comparison.work)},
+              {"rate_factor", optional_json(comparison.rate)}};
+    if (!record.software.empty()) json["software"] = record.software;
+    return json;
 }
 
 void write_json(const Context& context, const Validation& validation,

@@ -19,6 +19,19 @@ std::string key_of(const Record& record) {
     return key_of(record.question, record.device.name);
 }
 
+namespace {
+
+/// "NCCL 2.28.9" as "nccl-2.28.9".
+std::string lower_with_hyphen(std::string name) {
+    for (char& letter : name) {
+        if (letter == ' ') letter = '-';
+        if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+    }
+    return name;
+}
+
+}  // namespace
+
 std::string software_of(const Record& record) {
     constexpr std::string_view framework = ", PyTorch ";
     constexpr std::string_view own = "ridge ";
@@ -29,7 +42,11 @@ std::string software_of(const Record& record) {
     }
     if (!tool.starts_with(own)) return {};
     if (record.question.execution.implementation == model::Implementation::library) {
-        return "cublaslt-" + record.device.cuda;
+        if (std::holds_alternative<model::Matmul>(record.question.operation)) {
+            return "cublaslt-" + record.device.cuda;
+        }
+        const bool known = record.geometry && record.geometry->collective;
+        return known ? lower_with_hyphen(record.geometry->collective->library) : std::string();
     }
     return "bundled-" + tool.substr(own.size());
 }

@@ -398,9 +398,9 @@ Record read_record(const RecordReader& reader) {
                   .before = read_environment(reader.object("before")),
                   .after = read_environment(reader.object("after")),
                   .mean_power = reader.quantity_if<Power>("mean_power_w")};
-    record.software = reader.has("software") ? reader.text("software") : software_of(record);
     if (reader.has("failure")) record.failure = reader.text("failure");
     if (reader.has("geometry")) record.geometry = read_geometry(reader.object("geometry"));
+    record.software = reader.has("software") ? reader.text("software") : software_of(record);
     if (reader.has("verification")) {
         record.verification = read_verification(reader.object("verification"));
     }

@@ -225,7 +225,6 @@ std::optional<Record> measure_one(Device& device, Question question,
                   .device = describe(device.info()),
                   .tool = options.tool,
                   .date = utc_now()};
-    record.software = software_of(record);
     try {
         record.before = device.environment();
         measure_case(device, options, record);
@@ -236,6 +235,7 @@ std::optional<Record> measure_one(Device& device, Question question,
         record.failure = "the host does not have enough memory for this case";
         record.timing.reset();
     }
+    record.software = software_of(record);
     // A case that was cut short has too few samples; it is measured again next time.
     const bool cut_short =
         options.hooks.interrupted() && record.timing && !record.timing->converged;

@@ -109,7 +109,10 @@ def software_of(record):
     if ", PyTorch " in tool:
         return "pytorch-" + tool.split(", PyTorch ")[1].split("+")[0]
     if record["implementation"] == "library" and tool.startswith("ridge "):
-        return "cublaslt-" + record["device"]["cuda"]
+        if record["op"].startswith("matmul "):
+            return "cublaslt-" + record["device"]["cuda"]
+        collective = record.get("geometry", {}).get("collective", {})
+        return collective.get("library", "").lower().replace(" ", "-")
     return "bundled-" + tool.removeprefix("ridge ") if tool.startswith("ridge ") else ""
 
 

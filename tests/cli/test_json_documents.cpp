@@ -42,3 +42,17 @@ TEST_CASE("an object begins with its schema, which the documentation lists") {
         CHECK(page.find("| `" + *schema + "` |") != std::string::npos);
     }
 }
+
+TEST_CASE("a validation says which software each record measured") {
+    const std::string folder = RIDGE_RECORDS;
+    for (const auto& [file, software] :
+         {std::pair{"/h200-sxm/copy.jsonl.gz", "bundled-0.1.0"},
+          std::pair{"/h100-sxm-calls/matmul.jsonl.gz", "cublaslt-13.0"},
+          std::pair{"/h100-sxm-torch/scan.jsonl.gz", "pytorch-2.11.0"}}) {
+        const auto json = Json::parse(run_line("validate " + folder + file + " --format json").out);
+        REQUIRE(json);
+        const auto& records = json->find("records")->items();
+        REQUIRE_FALSE(records.empty());
+        CHECK(*records.front().find("software")->if_text() == software);
+    }
+}

@@ -96,6 +96,15 @@ TEST_CASE("a record says what software ran; older ones follow from their tool") 
     CHECK(software("matmul m=64 n=64 k=64 impl=library", "ridge 0.1.0").starts_with("cublaslt-"));
     CHECK(software("matmul m=64 n=64 k=64 impl=mma", "ridge 0.1.0") == "bundled-0.1.0");
     CHECK(software("matmul m=64 n=64 k=64 impl=mma", "unknown").empty());
+
+    Record collective = example_record("matmul m=64 n=64 k=64 impl=library");
+    collective.question.operation = parse_question("all_reduce bytes=1024").operation;
+    collective.tool = "ridge 0.2.0";
+    CHECK(software_of(collective).empty());
+    collective.geometry =
+        Geometry{.collective = CollectiveChoice{
+                     .library = "NCCL 2.28.3", .algorithm = "ring", .protocol = "ll"}};
+    CHECK(software_of(collective) == "nccl-2.28.3");
 }
 
 TEST_CASE("a packed file reads as the plain one, and its damage has a line") {
