@@ -1,7 +1,7 @@
 // The causes of kernels with planted faults, from counters recorded on an H100.
 //
 // data/planted_h100.csv has one row for each kernel of tests/device/planted and one column for each
-// counter (`scripts/planted-records` writes it from a run of `ridge profile --counters`).
+// counter (`scripts/measure/planted-records.py` writes it from a run of `ridge profile --counters`).
 // tests/device/planted/faults.csv says which causes are right and which half a kernel belongs to:
 // the rules were tuned on one half only.
 #include <algorithm>

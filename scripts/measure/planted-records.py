@@ -3,7 +3,7 @@
 
   ridge profile --counters -o planted -- build/cuda/tests/device/planted 16
   ridge trace planted.*.ridge planted.counters.*.ridge --format json > planted.json
-  scripts/planted-records planted.json > tests/kernel/data/planted_h100.csv
+  scripts/measure/planted-records.py planted.json > tests/kernel/data/planted_h100.csv
 
 Kernels of cuBLAS are the healthy ones h06 and up, in order of their names. Numbers have six digits.
 """
