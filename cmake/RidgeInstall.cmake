@@ -31,5 +31,8 @@ install(FILES
   ${CMAKE_CURRENT_BINARY_DIR}/ridge-config.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/ridge-config-version.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ridge)
+# The explorer, if scripts/explorer has built it.
+install(FILES ${PROJECT_SOURCE_DIR}/build/wasm/explorer.html
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/ridge OPTIONAL)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
         DESTINATION ${CMAKE_INSTALL_DOCDIR})

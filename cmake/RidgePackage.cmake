@@ -62,6 +62,7 @@ install(FILES ${portable_folder}/completions.zsh
 install(FILES ${portable_folder}/completions.fish
         DESTINATION share/fish/vendor_completions.d RENAME ridge.fish ${portable})
 install(FILES ${portable_folder}/ridge.1 DESTINATION share/man/man1 ${portable})
+install(FILES build/wasm/explorer.html DESTINATION share/ridge ${portable} OPTIONAL)
 install(FILES README.md LICENSE ${portable_folder}/LICENSES DESTINATION share/doc/ridge ${portable})
 
 set(CPACK_GENERATOR TGZ)

@@ -12,6 +12,7 @@
 #include "hardware/error.h"
 #include "hardware/output_file.h"
 #include "plot/html.h"
+#include "plot/html_frame.h"
 #include "plot/process.h"
 #include "plot/svg.h"
 #include "plot/text.h"
@@ -52,8 +53,9 @@ Format format_of(std::string_view path) {
     if (ending == "html" || ending == "htm") return Format::html;
     if (ending == "png") return Format::png;
     if (ending == "pdf") return Format::pdf;
+    if (ending == "json") return Format::data;
     throw InputError(fmt::format("cannot tell a chart's format from '{}'", clean_text(path)), {},
-                     "name the file .svg, .html, .png or .pdf");
+                     "name the file .svg, .html, .png or .pdf, or .json for the chart's data");
 }
 
 std::string rasterise(std::string_view svg, Format format, const RasterOptions& options) {
@@ -83,6 +85,7 @@ std::string rasterise(std::string_view svg, Format format, const RasterOptions& 
 
 std::string render(std::span<const Chart> charts, Format format, const RasterOptions& options) {
     if (format == Format::html) return render_html(charts);
+    if (format == Format::data) return page_data(charts) + "\n";
     SvgPage page = render_svg_page(charts);
     if (format == Format::svg) return std::move(page.text);
     RasterOptions wide = options;

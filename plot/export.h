@@ -1,4 +1,5 @@
-// Charts as files: SVG, HTML, and PNG or PDF through librsvg's `rsvg-convert`.
+// Charts as files: SVG, HTML, PNG or PDF through librsvg's `rsvg-convert`, and the data that the script of
+// an HTML page draws, as JSON.
 //
 // The converter is looked up on PATH when it is needed and runs without a shell: it reads the SVG
 // from its standard input and writes the picture to its standard output.
@@ -14,7 +15,7 @@
 
 namespace ridge::plot {
 
-enum class Format { svg, html, png, pdf };
+enum class Format { svg, html, png, pdf, data };
 
 /// The format for the path's ending; InputError lists the known endings.
 [[nodiscard]] Format format_of(std::string_view path);

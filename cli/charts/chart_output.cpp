@@ -11,7 +11,7 @@ namespace ridge::cli {
 
 void add_chart_options(CommandLine& line, ChartOutput& output) {
     line.option("-o,--output", output.file,
-                "file: .svg, .html, .png or .pdf (default: the terminal)")
+                "file: .svg, .html, .png or .pdf, or .json for its data (default: the terminal)")
         .value("FILE");
     line.option("--height", output.rows, "height of the drawing in the terminal")
         .value("LINES")

@@ -12,7 +12,7 @@ namespace ridge::cli {
 class CommandLine;
 
 struct ChartOutput {
-    std::string file;  ///< .svg, .html, .png or .pdf; empty: drawn with characters
+    std::string file;  ///< .svg, .html, .png, .pdf or .json; empty: drawn with characters
     int rows = 22;
     bool ascii = false;
 };

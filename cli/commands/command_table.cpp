@@ -33,6 +33,8 @@ std::span<const CommandInfo> command_table() {
                     build_calibrate},
         CommandInfo{"links", "What the links between this machine's GPUs and to its host carry",
                     build_links},
+        CommandInfo{"explore", "Open the explorer: everything that ridge answers, in one page",
+                    build_explore},
         CommandInfo{"doctor", "What can be measured on this machine, and what cannot",
                     build_doctor},
         CommandInfo{"ops", "List operations with their fields and implementations", build_ops},

@@ -49,6 +49,7 @@ Action build_calibrate(CommandLine& line, std::span<const std::string> arguments
 Action build_validate(CommandLine& line, std::span<const std::string> arguments);
 Action build_plot(CommandLine& line, std::span<const std::string> arguments);
 Action build_links(CommandLine& line, std::span<const std::string> arguments);
+Action build_explore(CommandLine& line, std::span<const std::string> arguments);
 Action build_doctor(CommandLine& line, std::span<const std::string> arguments);
 Action build_completions(CommandLine& line, std::span<const std::string> arguments);
 

@@ -62,12 +62,14 @@ class ChartView {
     this.pointers = new Map();
     this.build();
     this.reset();
-    new ResizeObserver(() => this.resize()).observe(this.plot);
+    new ResizeObserver(() => requestAnimationFrame(() => this.resize())).observe(this.plot);
   }
 
-  // Shows other data with the same legend; a zoom and switched-off series last.
+  // Shows other data with the same legend; a zoom and switched-off series last, and the axes grow but do not shrink, so
+  // that what moves is the data.
   renew(data, items) {
-    this.data = data;
+    const joined = (a, b) => ({...b, range: [Math.min(a.range[0], b.range[0]), Math.max(a.range[1], b.range[1])]});
+    this.data = {...data, x: joined(this.data.x, data.x), y: joined(this.data.y, data.y)};
     this.items = items;
     this.order = data.marks.map((_, i) => i).sort((a, b) => data.marks[a].x - data.marks[b].x);
     this.partner = new Map(data.links.flatMap(([a, b]) => [[a, b], [b, a]]));

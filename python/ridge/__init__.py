@@ -31,6 +31,7 @@ __all__ = [
     "Roofline",
     "__version__",
     "command",
+    "explore",
     "gpus",
     "model",
     "predict",
@@ -42,7 +43,7 @@ __all__ = [
 ]
 
 # NumPy takes longer to load than everything else, so modules that need it are loaded on first use.
-_later = {"predict_table": "_table", "sweep": "_table", "roofline": "_roofline", "Roofline": "_roofline", "torch": "torch"}
+_later = {"predict_table": "_table", "sweep": "_table", "roofline": "_roofline", "explore": "_explore", "Roofline": "_roofline", "torch": "torch"}
 
 
 def __getattr__(name: str) -> Any:

@@ -20,8 +20,17 @@ TEST_CASE("the ending chooses the format", "[export]") {
     CHECK(format_of("dir.png/b.HTML") == Format::html);
     CHECK(format_of("c.PNG") == Format::png);
     CHECK(format_of("d.tar.pdf") == Format::pdf);
+    CHECK(format_of("e.json") == Format::data);
     CHECK_THROWS_AS(format_of("noending"), ridge::InputError);
     CHECK_THROWS_AS(format_of("dir.svg/file"), ridge::InputError);
+}
+
+TEST_CASE("the data of a chart is what its page draws", "[export]") {
+    const Chart chart = roofline_chart(samples::predictions());
+    const std::string data = render(std::span(&chart, 1), Format::data);
+    REQUIRE(data.substr(0, 12) == "{\"charts\":[{");
+    const std::string page = render(std::span(&chart, 1), Format::html);
+    CHECK(page.find(data.substr(0, data.size() - 1)) != std::string::npos);
 }
 
 TEST_CASE("a missing converter is named with its remedy", "[export]") {

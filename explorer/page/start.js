@@ -1,0 +1,4 @@
+// The last part of the explorer's script.
+
+globalThis.explorer = Object.assign(explorer, {engine});
+begin();

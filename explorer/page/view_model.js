@@ -1,0 +1,78 @@
+// Model: a preset or a config of one's own; a step, serving, and the plan for several GPUs.
+
+views.model = {
+  title: 'Model',
+  lead: 'A whole language model: how long a step takes, how many tokens a second, and on how many GPUs.',
+  defaults: {gpu: 'h100-sxm', model: 'llama-3.1-8b', phase: 'decode', batch: '16', seq: '2048', software: 'serving', dtype: 'bf16', quantise: 'none', tp: '1', show: 'step'},
+
+  build(root, state, change) {
+    const answer = el('div');
+    const rest = el('div');
+    const commands = el('div');
+    const models = [...catalogue.presets, ...ownConfigs];
+    root.append(el('div', {className: 'split'},
+      el('div', {className: 'controls', role: 'group', ariaLabel: 'Question'},
+        choice('Model', state.model, models, (model) => change({model})),
+        fileButton('Own config.json', 'Hugging Face config of a model', (name) => {
+          ownConfigs.push(name);
+          change({model: name}, {rebuild: true});
+        }),
+        gpuChoice('GPU', state.gpu, (gpu) => change({gpu})),
+        choice('Phase', state.phase, ['prefill', 'decode', 'train'], (phase) => change({phase})),
+        slider('sequences', state.batch, {high: 1024, change: (batch) => change({batch})}),
+        slider('tokens', state.seq, {high: 2 ** 17, change: (seq) => change({seq})}),
+        choice('Software', state.software, ['transformers', 'compiled', 'serving'], (software) => change({software})),
+        choice('Weights', state.quantise, ['none', 'fp8', 'int8', 'int4', 'nvfp4'], (quantise) => change({quantise})),
+        choice('GPUs that share each product', state.tp, ['1', '2', '4', '8'], (tp) => change({tp})),
+        choice('Below', state.show, [['step', 'the step in charts'], ['serving', 'serving: speed against throughput'], ['plan', 'plan: how many GPUs']], (show) => change({show}))),
+      el('div', {className: 'answer'}, answer, rest, commands)));
+    let waiting;
+    return () => {
+      fill(answer, () => stepAnswer(engine.json(modelWords(state))));
+      rest.classList.add('stale');
+      clearTimeout(waiting);
+      const further = furtherWords(state);
+      // Charts follow when the hand rests; the numbers above follow every move.
+      waiting = setTimeout(() => fill(rest, () => pageNodes(engine.file(further, '/model.html'))), rest.childElementCount ? 250 : 30);
+      commands.replaceChildren(commandsNode(state.show === 'step' ? modelWords(state) : further));
+    };
+  },
+};
+
+const ownConfigs = [];
+
+const furtherWords = (state) => {
+  if (state.show === 'serving') {
+    return ['model', state.model, '--serve', '--seq', state.seq, '--software', state.software, '--gpu', state.gpu, ...(state.tp === '1' ? [] : ['--tp', state.tp]), ...(state.quantise === 'none' ? [] : ['--quantise', state.quantise])];
+  }
+  if (state.show === 'plan') return ['plan', state.model, ...(state.phase === 'train' ? ['--train'] : ['--software', state.software]), '--seq', state.seq, '--gpu', state.gpu];
+  return modelWords(state);
+};
+
+const stepAnswer = (found) => {
+  const byName = new Map();
+  for (const each of found.operations || []) {
+    const known = byName.get(each.name) || {name: each.name, value: 0, limits: new Map()};
+    const time = each.time_us || 0;
+    known.value += time;
+    known.limits.set(each.limiter, (known.limits.get(each.limiter) || 0) + time);
+    byName.set(each.name, known);
+  }
+  const rows = [...byName.values()].sort((a, b) => b.value - a.value).slice(0, 12);
+  const whole = rows.reduce((sum, row) => sum + row.value, 0);
+  const main = (limits) => [...limits].sort((a, b) => b[1] - a[1])[0]?.[0] || '';
+  const peak = Object.values(found.peak_parts_bytes || {}).reduce((sum, bytes) => sum + bytes, 0);
+  return [
+    figuresOf([
+      ['a step', found.wall_us ? timeOf(found.wall_us) : undefined],
+      ['of it on the GPU', found.time_us ? `${timeOf(found.time_us)}${found.host_bound ? ' (the host is slower)' : ''}` : undefined],
+      ['tokens a second', found.tokens_per_s ? numberText(found.tokens_per_s, 4) : undefined],
+      ['of peak arithmetic', found.mfu ? percentOf(found.mfu) : undefined],
+      ['of memory bandwidth', found.mbu ? percentOf(found.mbu) : undefined],
+      ['memory at the peak', peak ? `${bytesOf(peak)} of ${bytesOf(found.usable_bytes)}${peak > found.usable_bytes ? ': does not fit' : ''}` : undefined],
+      ['parameters', countOf(found.parameters)],
+    ]),
+    barsOf(`Where a step of ${numberText(found.kernels, 6)} kernels spends its time on the GPU`,
+      rows.map((row) => ({name: row.name, value: row.value, text: timeOf(row.value), note: `${percentOf(row.value / whole)}, ${resourceNames[main(row.limits)] || main(row.limits)}`}))),
+  ];
+};

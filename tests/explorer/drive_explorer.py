@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+"""Drives the explorer in headless Chromium, as a person would: every view, sliders, addresses, dropped files.
+Usage: drive_explorer.py EXPLORER.html RIDGE ROOT [FOLDER [AXE.js]]
+RIDGE is the native program, whose answers the page must show. With FOLDER, screenshots at 420, 1280 and 1920 pixels, light
+and dark, are kept there. With AXE.js (axe-core), every view must have no violation. Exits with 1 and the failures.
+"""
+
+import gzip
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import browser as chromium
+
+check = chromium.check
+VIEWS = ("roofline", "operation", "memory", "model", "compare", "data", "lessons")
+READY = """new Promise((done) => { const wait = () => document.documentElement.classList.contains('ready')
+    ? requestAnimationFrame(() => requestAnimationFrame(() => done(1))) : setTimeout(wait, 20); wait(); })"""
+
+
+def show(browser, address):
+    """Goes to an address within the page and waits until it is drawn."""
+    browser.run(f"location.hash = {json.dumps(address)}; new Promise((done) => setTimeout(() => requestAnimationFrame(() => done(1)), 60))")
+
+
+def settle(browser, milliseconds):
+    browser.run(f"new Promise((done) => setTimeout(done, {milliseconds}))")
+
+
+def settle_after_reload(browser):
+    for _ in range(100):
+        time.sleep(0.1)
+        try:
+            if browser.run("document.documentElement.classList.contains('ready')"):
+                return
+        except RuntimeError:
+            continue  # the page is being replaced
+
+
+def native(ridge, *words):
+    return json.loads(subprocess.run([ridge, *words, "--format", "json"], capture_output=True, text=True, check=True).stdout)
+
+
+def drag(browser, label, share):
+    """Moves the slider of that label and returns how many milliseconds the answer took, and the value."""
+    return browser.run(f"""(async () => {{
+        const range = document.querySelector('input[type=range][aria-label="{label}, slider"]');
+        const draws = explorer.drawn;
+        range.value = Number(range.min) + {share} * (range.max - range.min);
+        range.dispatchEvent(new Event('input', {{bubbles: true}}));
+        while (explorer.drawn === draws) await new Promise(requestAnimationFrame);
+        return [explorer.lastMs, range.closest('.control').querySelector('.exact').value];
+    }})()""")
+
+
+def figures(browser):
+    return browser.run("Object.fromEntries([...document.querySelectorAll('.figures div')].map((n) => [n.children[0].textContent, n.children[1].textContent]))")
+
+
+def number(text):
+    value, unit = text.split(" ")[:2]
+    return float(value) * {"s": 1e6, "ms": 1e3, "µs": 1.0, "ns": 1e-3}[unit]
+
+
+def check_start(browser, page):
+    browser.open(page, 1280, False)
+    browser.run(READY)
+    paint = browser.run("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    ready = browser.run("performance.now()")
+    print(f"first paint after {paint:.0f} ms, ready by {ready:.0f} ms")
+    check(paint < 1000, f"first paint after {paint:.0f} ms")
+
+
+def check_answers(browser, ridge):
+    """What is drawn while a slider moves is what the program answers, and quickly."""
+    slow = []
+    show(browser, "#operation?op=matmul")
+    for share in (0.1, 0.25, 0.4, 0.5, 0.62, 0.75, 0.9):
+        for label in ("m", "n", "k"):
+            took, _ = drag(browser, label, share)
+            slow.append(took)
+        sizes = dict(zip("mnk", (drag(browser, label, share)[1] for label in "mnk")))
+        answer = native(ridge, "predict", "matmul", *[word for name, size in sizes.items() for word in (f"--{name}", size)], "--gpu", "h100-sxm")
+        shown = number(figures(browser)["time"])
+        check(abs(shown / answer["time_us"] - 1) < 0.006, f"{sizes}: {shown} us drawn, {answer['time_us']} us predicted")
+    print(f"operation: an answer takes {statistics.median(slow):.1f} ms in the median, {max(slow):.1f} ms at most")
+    check(statistics.median(slow) < 16, f"the median answer of an operation takes {statistics.median(slow):.1f} ms")
+
+    slow = []
+    show(browser, "#roofline?op=matmul")
+    for share in (0.1, 0.3, 0.5, 0.55, 0.6, 0.8, 0.9):
+        took, size = drag(browser, "m", share)
+        slow.append(took)
+        answer = native(ridge, "predict", "matmul", "--m", size, "--n", "4096", "--k", "4096", "--gpu", "h100-sxm")
+        # The ordinate of the drawn mark.
+        rate = browser.run("(() => { const label = document.querySelector('.answers p').textContent; return label; })()")
+        shown = number(rate.split(": ")[1].split(",")[0])
+        check(abs(shown / answer["time_us"] - 1) < 0.006, f"m = {size}: '{rate}', {answer['time_us']} us predicted")
+    print(f"roofline: an answer takes {statistics.median(slow):.1f} ms in the median, {max(slow):.1f} ms at most")
+    check(statistics.median(slow) < 16, f"the median answer of the roofline takes {statistics.median(slow):.1f} ms")
+
+    slow = []
+    show(browser, "#model?show=step")
+    for share in (0.05, 0.2, 0.4, 0.6):
+        took, size = drag(browser, "sequences", share)
+        slow.append(took)
+        answer = native(ridge, "model", "llama-3.1-8b", "--phase", "decode", "--batch", size, "--seq", "2048", "--gpu", "h100-sxm", "--software", "serving")
+        shown = number(figures(browser)["a step"])
+        check(abs(shown / answer["wall_us"] - 1) < 0.006, f"batch {size}: {shown} us drawn, {answer['wall_us']} us predicted")
+    print(f"model: a step takes {statistics.median(slow):.1f} ms in the median, {max(slow):.1f} ms at most")
+    check(statistics.median(slow) < 50, f"the median step of a model takes {statistics.median(slow):.1f} ms")
+
+
+def check_address(browser, page):
+    """An address restores the view."""
+    show(browser, "#operation?op=softmax&rows=1234&cols=2048&gpu=a100-sxm-80gb")
+    before = browser.run("document.querySelector('.answer').textContent")
+    check(browser.run("document.querySelector('.exact').value") == "1234", "the address does not set rows")
+    browser.run("document.documentElement.classList.remove('ready'); setTimeout(() => location.reload())")
+    settle_after_reload(browser)
+    browser.run(READY)
+    check(browser.run("document.querySelector('.answer').textContent") == before, "a reload shows something else")
+    check("ridge predict softmax --rows 1234" in before, "the command is not shown")
+
+
+def drop(browser, name, content):
+    text = json.dumps(list(content))
+    return browser.run(f"""(async () => {{
+        const transfer = new DataTransfer();
+        transfer.items.add(new File([new Uint8Array({text})], {json.dumps(name)}));
+        document.querySelector('.drop').dispatchEvent(new DragEvent('drop', {{dataTransfer: transfer, bubbles: true, cancelable: true}}));
+        for (let i = 0; i < 200 && !/[^ ]/.test(document.querySelector('section .commands, section .problem')?.textContent || ''); ++i) await new Promise((done) => setTimeout(done, 50));
+        return document.querySelector('section').textContent;
+    }})()""")
+
+
+def check_files(browser, root):
+    show(browser, "#data")
+    traces = root / "tests" / "programs"
+    text = drop(browser, "trace.json.gz", (traces / "traces" / "trace_llama_prefill.json.gz").read_bytes())
+    check("ridge" in text and "kernels" in text, f"a trace is not read: {text[:300]}")
+    text = drop(browser, "ncu.csv", (traces / "data" / "ncu_torch.csv").read_bytes())
+    check("ridge" in text and "could not" not in text, f"a report of Nsight Compute is not read: {text[:300]}")
+    records = next((root / "records" / "h100-sxm-calls-judge").glob("*.jsonl*"))
+    text = drop(browser, records.name, records.read_bytes())
+    check("median" in text, f"records are not read: {text[:300]}")
+    text = drop(browser, "shapes.csv", b"op,m,n,k\nmatmul,4096,4096,4096\nmatmul,1024,1024,1024\n")
+    check("4096" in text, f"a table of shapes is not read: {text[:300]}")
+    text = drop(browser, "broken.json", b"{\"traceEvents\": [")
+    check("broken.json" in text, f"a broken file is not named: {text[:300]}")
+
+
+def overflow(browser):
+    return browser.run("""[...document.querySelectorAll('main *, header *')].filter((n) => {
+        const b = n.getBoundingClientRect();
+        return b.width && b.right > innerWidth + 1 && !n.closest('pre, code, svg, .table, .texts');
+    }).map((n) => n.tagName + '.' + n.className + ' ' + n.textContent.slice(0, 30)).slice(0, 5)""")
+
+
+def check_looks(browser, page, folder, axe):
+    for width in (420, 1280, 1920):
+        for dark in (False, True):
+            browser.open(page, width, dark)
+            browser.run(READY)
+            if axe:
+                browser.run(axe.read_text(encoding="utf-8") + "; 1")
+            for view in VIEWS:
+                show(browser, "#" + view)
+                settle(browser, 500)
+                wide = overflow(browser)
+                check(not wide, f"{view} at {width}: leaves the window: {wide}")
+                if folder:
+                    browser.screenshot(folder / f"{view}-{width}-{'dark' if dark else 'light'}.png")
+                if axe:
+                    found = browser.run("axe.run(document).then((r) => r.violations.map((v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.target + ' ' + n.html.slice(0, 120)).join(' | ')))")
+                    check(not found, f"{view} at {width}, {'dark' if dark else 'light'}: {found}")
+            check(browser.run("performance.getEntriesByType('resource').length") == 0, "the page fetched something")
+            check(browser.run("problems") == [], f"errors of the page: {browser.run('problems')}")
+
+
+def main():
+    page, ridge, root = (pathlib.Path(name).resolve() for name in sys.argv[1:4])
+    folder = pathlib.Path(sys.argv[4]) if len(sys.argv) > 4 and sys.argv[4] else None
+    axe = pathlib.Path(sys.argv[5]) if len(sys.argv) > 5 else None
+    program = chromium.program()
+    if program is None:
+        return 0
+    if folder:
+        folder.mkdir(parents=True, exist_ok=True)
+    with chromium.opened(program) as (browser, _):
+        check_start(browser, page)
+        check_answers(browser, str(ridge))
+        check_address(browser, page)
+        check_files(browser, root)
+        check(browser.run("problems") == [], f"errors of the page: {browser.run('problems')}")
+        check_looks(browser, page, folder, axe)
+    return chromium.summary()
+
+
+sys.exit(main())
