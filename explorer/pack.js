@@ -8,7 +8,7 @@ const zlib = require('zlib');
 
 const most = 4 * 1024 * 1024;
 const chartScripts = ['axes', 'chart', 'interaction', 'spans', 'table'].map((name) => `plot/page/${name}.js`);
-const ownScripts = ['engine', 'controls', 'commands', 'router', 'catalogue', 'view_roofline', 'view_operation', 'view_memory', 'view_model', 'view_compare', 'view_data', 'view_lessons', 'lesson_waves', 'start']
+const ownScripts = ['engine', 'controls', 'commands', 'router', 'catalogue', 'view_roofline', 'view_operation', 'view_memory', 'view_model', 'view_compare', 'view_data', 'view_lessons', 'lesson_waves', 'lesson_warps', 'start']
   .map((name) => `explorer/page/${name}.js`);
 
 const run = (module, words) => {

@@ -46,8 +46,8 @@ const readOwn = async (file, gpu, results) => {
     if (page && nodes.length) engine.module.FS.unlink(page);
     const text = el('pre', {tabIndex: 0}, answer.output);
     section.replaceChildren(el('h2', {}, file.name), ...(answer.messages.trim() && answer.code !== 0 ? [el('p', {className: 'hint'}, answer.messages.trim())] : []),
-      ...nodes, nodes.length ? el('details', {}, el('summary', {}, 'As text'), text) : text, commandsNode(words.map((word) => (word === name ? file.name : word))));
+      ...nodes, nodes.length ? el('details', {}, el('summary', {}, 'As text'), text) : text, commandsNode(words));
     return;
   }
-  section.replaceChildren(el('h2', {}, file.name), problem(refusals[0].replaceAll(name, file.name)));
+  section.replaceChildren(el('h2', {}, file.name), problem(refusals[0]));
 };

@@ -11,7 +11,6 @@ views.roofline = {
     const charts = el('div', {className: 'charts pair'});
     const words = el('div', {className: 'answers', role: 'status'});
     const commands = el('div');
-    const dropped = [];
     root.append(
       el('div', {className: 'split'},
         el('div', {className: 'controls', role: 'group', ariaLabel: 'Question'},
@@ -22,21 +21,27 @@ views.roofline = {
           choice('Memory levels', state.levels, [['dram', 'device memory'], ['all', 'device memory and L2']], (levels) => change({levels})),
           textBox('More operations', state.more, (more) => change({more}), {placeholder: 'softmax rows=8192 cols=4096; …', help: 'in words, separated by semicolons'}),
           fileButton('Measured points', 'CSV of times or records', (name) => {
-            dropped.push(name);
-            explorer.request();
-          })),
+            if (!measuredFiles.includes(name)) measuredFiles.push(name);
+            change({}, {rebuild: true});
+          }),
+          el('div', {className: 'chips'}, measuredFiles.map((name) => button(`${name} ×`, () => {
+            measuredFiles.splice(measuredFiles.indexOf(name), 1);
+            change({}, {rebuild: true});
+          }, {ariaLabel: `Remove ${name}`})))),
         el('div', {className: 'answer'}, words, charts, commands)));
     const shown = new Map();
     return () => {
       const gpus = [state.gpu, state.other].filter(Boolean);
       const question = operationText(operation, state);
-      const options = (gpu) => ['roofline', '--gpu', gpu, '--op', question, ...extraOperations(state.more), '--levels', state.levels, ...dropped.flatMap((file) => ['--records', file])];
+      const options = (gpu) => ['roofline', '--gpu', gpu, '--op', question, ...extraOperations(state.more), '--levels', state.levels, ...measuredFiles.flatMap((file) => ['--records', file])];
       fill(words, () => gpus.map((gpu) => standing(gpu, operation, state)));
       drawCharts(charts, shown, gpus, (gpu) => engine.file(options(gpu), '/roofline.json'));
       commands.replaceChildren(commandsNode(options(state.gpu)));
     };
   },
 };
+
+const measuredFiles = [];
 
 const cleared = (operation, state) => Object.fromEntries(operation.fields.filter((field) => field.field !== 'dtype' && field.field in state).map((field) => [field.field, undefined]));
 
@@ -90,7 +95,7 @@ const sameLegend = (a, b) => {
 // Writes a chosen or dropped file, unpacked, into the module's file system.
 const keepFile = async (file) => {
   const bytes = await unpacked(new Uint8Array(await file.arrayBuffer()));
-  const name = '/' + file.name.replace(/[^\w.-]+/g, '-').replace(/\.gz$/, '');
+  const name = file.name.replace(/[^\w.-]+/g, '-').replace(/\.gz$/, '');
   engine.write(name, bytes);
   return name;
 };

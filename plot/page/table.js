@@ -84,7 +84,7 @@ const sortable = (table) => {
   new ResizeObserver(() => {
     if (holder.clientWidth === width) return;
     width = holder.clientWidth;
-    fit();
+    requestAnimationFrame(fit);
   }).observe(holder);
   fit();
 };
@@ -107,9 +107,10 @@ const joinRows = (views, root) => {
 };
 
 // Brings the charts and tables within `root` to life; returns the views of the charts.
+let chartsSoFar = 0;
 const enliven = (page, root) => {
   const figures = [...root.querySelectorAll('figure')];
-  const views = page.charts.map((data, i) => new ChartView({...data, id: i}, page.items, figures[i]));
+  const views = page.charts.map((data, i) => new ChartView({...data, id: chartsSoFar++}, page.items, figures[i]));
   root.querySelectorAll('table').forEach(sortable);
   joinRows(views, root);
   return views;

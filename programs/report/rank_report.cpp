@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
+#include <tuple>
 
 #include "hardware/error.h"
 #include "hardware/units.h"
@@ -30,7 +32,9 @@ struct CollectiveKey {
     std::string recorded;
     std::int64_t number = 0;
 
-    auto operator<=>(const CollectiveKey&) const = default;
+    friend bool operator<(const CollectiveKey& a, const CollectiveKey& b) {
+        return std::tie(a.name, a.recorded, a.number) < std::tie(b.name, b.recorded, b.number);
+    }
 };
 
 /// One GPU of one trace.

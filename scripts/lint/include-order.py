@@ -103,6 +103,8 @@ CUDA_HEADER = re.compile(r"^(cuda|cupti|cublas|nccl|nvrtc|nvml|nvperf|mma\.h|coo
 # Libraries whose headers take seconds to compile, and the one file that includes each.
 HEAVY = {"CLI": "cli/options/command_line.cpp", "fast_float": "hardware/number_text.cpp", "nlohmann": "hardware/json.cpp",
          "toml++": "hardware/document.cpp"}
+# What the standard library of the WebAssembly compiler lacks (docs/architecture.md); measure/cuda/ and measure/fit/ are not compiled for it.
+LACKING = re.compile(r"std::(ranges::|views::|jthread|stop_token|bit_cast|format\()|<(stop_token|format|ranges|source_location)>")
 SOURCES = {".h", ".cpp", ".cu", ".cuh"}
 OTHER_CODE = {".py", ".js", ".css", ".cmake"}  # not subject to the rules of inclusion
 LAYERS = ("hardware", "model", "kernel", "measure", "programs", "plot", "effects", "cli", "explorer")
@@ -122,6 +124,9 @@ def problems_of(root, path):
     yield from too_long(root, path)
     lines = path.read_text(encoding="utf-8").splitlines()
     for number, line in enumerate(lines, 1):
+        lacking = LACKING.search(line.split("//")[0])
+        if lacking and not room.startswith((CUDA.rstrip("/"), "measure/fit")):
+            yield f"{path}:{number}: the WebAssembly build has no {lacking.group(0)}; see hardware/algorithms.h, hardware/number_text.h"
         match = INCLUDE.match(line)
         if not match:
             continue

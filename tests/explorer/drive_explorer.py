@@ -8,6 +8,7 @@ and dark, are kept there. With AXE.js (axe-core), every view must have no violat
 import gzip
 import json
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
@@ -127,6 +128,28 @@ def check_address(browser, page):
     check("ridge predict softmax --rows 1234" in before, "the command is not shown")
 
 
+def check_lessons(browser, ridge):
+    """Every lesson with a picture, on every GPU, says what its numbers say."""
+    gpus = [gpu["name"] for gpu in native(ridge, "gpus")]
+    falls = 0
+    for lesson in ("coalescing", "wave-quantization", "bank-conflicts", "divergence"):
+        for gpu in gpus:
+            browser.run(f"location.hash = '#lessons?lesson={lesson}&gpu={gpu}'; new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
+            text = browser.run("document.querySelector('.answer').textContent")
+            check(not any(word in text for word in ("undefined", "NaN", "null")), f"{lesson} on {gpu}: {text[:200]}")
+            fall = re.search(r"from (\d+) to (\d+) the rate falls by ([\d.]+) %", text)
+            if not fall:
+                continue
+            falls += 1
+            rates = []
+            for size in fall.group(1, 2):
+                answer = native(ridge, "predict", "matmul", "--m", size, "--n", size, "--k", size, "--tile", "256x128", "--gpu", gpu)
+                rates.append(answer["flop"] / answer["time_us"])
+            lost = 100 * (1 - rates[1] / rates[0])
+            check(abs(lost - float(fall.group(3))) < 0.06, f"{gpu}: '{fall.group(0)}', {lost:.2f} % by ridge predict")
+    check(falls > 5, f"only {falls} GPUs have a step")
+
+
 def drop(browser, name, content):
     text = json.dumps(list(content))
     return browser.run(f"""(async () => {{
@@ -195,6 +218,7 @@ def main():
         check_start(browser, page)
         check_answers(browser, str(ridge))
         check_address(browser, page)
+        check_lessons(browser, str(ridge))
         check_files(browser, root)
         check(browser.run("problems") == [], f"errors of the page: {browser.run('problems')}")
         check_looks(browser, page, folder, axe)
