@@ -279,8 +279,9 @@ int profile(const Context& context, const ProfileOptions& options) {
         if (was_stopped(counted)) {
             status = counted;
         } else if (!counted.failure.empty() || counted.code != 0) {
-            context.err << "ridge: the program fails when it runs again for the counters; its first "
-                           "run stands, with the counters that were read until then\n";
+            context.err
+                << "ridge: the program fails when it runs again for the counters; its first "
+                   "run stands, with the counters that were read until then\n";
         }
     }
     TraceOptions report = options.trace;

@@ -40,7 +40,7 @@ namespace ridge::programs {
 struct OperatorRow {
     std::string name;
     std::string shape;
-    std::string kernel;  ///< the kernel that took longest
+    std::string kernel;                  ///< the kernel that took longest
     std::array<std::int64_t, 3> grid{};  ///< of that kernel, like the three below
     std::array<std::int64_t, 3> block{};
     std::int64_t registers = 0;

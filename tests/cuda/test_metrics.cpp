@@ -77,7 +77,8 @@ TEST_CASE("GH100 takes every metric in four passes") {
 }
 
 TEST_CASE(
-    "On GH100 nine single-pass sets serve every kernel, and one more set each type of tensor work") {
+    "On GH100 nine single-pass sets serve every kernel, and one more set each type of tensor "
+    "work") {
     const Cupti* table = cupti_or_skip();
     if (table == nullptr) return;
     const CounterSets sets(*table, "GH100");
