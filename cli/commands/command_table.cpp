@@ -14,6 +14,8 @@ std::span<const CommandInfo> command_table() {
         CommandInfo{"trace", "Where a recorded program spends its time, and what it could save",
                     build_trace},
         CommandInfo{"profile", "Run a program and report what it did on the GPU", build_profile},
+        CommandInfo{"kernel", "What a kernel's machine code costs: pipes, chains, bytes, time",
+                    build_kernel},
         CommandInfo{"occupancy", "How many blocks of a kernel an SM holds, and what limits it",
                     build_occupancy},
         CommandInfo{"roofline", "Draw operations on a GPU's roofline", build_roofline},

@@ -34,6 +34,7 @@ struct CommandInfo {
 Action build_predict(CommandLine& line, std::span<const std::string> arguments);
 Action build_vram(CommandLine& line, std::span<const std::string> arguments);
 Action build_trace(CommandLine& line, std::span<const std::string> arguments);
+Action build_kernel(CommandLine& line, std::span<const std::string> arguments);
 Action build_profile(CommandLine& line, std::span<const std::string> arguments);
 Action build_model(CommandLine& line, std::span<const std::string> arguments);
 Action build_occupancy(CommandLine& line, std::span<const std::string> arguments);

@@ -27,7 +27,7 @@ constexpr std::array lane_fields{
     LaneField{"fma", &PipeLanes::fma},         LaneField{"alu", &PipeLanes::alu},
     LaneField{"fp64", &PipeLanes::fp64},       LaneField{"xu", &PipeLanes::xu},
     LaneField{"lsu", &PipeLanes::lsu},         LaneField{"fp16", &PipeLanes::fp16},
-    LaneField{"uniform", &PipeLanes::uniform},
+    LaneField{"uniform", &PipeLanes::uniform}, LaneField{"mma_share", &PipeLanes::mma_share},
 };
 
 std::vector<Described> read_pipes() {
@@ -80,6 +80,7 @@ std::optional<Roofs> roofs_of(const model::Machine& machine) {
                  .l2_bytes_per_s = memory.l2_read.base(),
                  .kernel_floor = machine.kernel_floor.base(),
                  .dram_latency = memory.dram_latency.base(),
+                 .idle_latency = machine.dram_latency.value_or(memory.dram_latency).base(),
                  .lanes = *lanes,
                  .memory = memory,
                  .limits = machine.limits};

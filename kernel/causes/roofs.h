@@ -22,6 +22,7 @@ struct PipeLanes {
     double lsu = 0.0;
     double fp16 = 0.0;
     double uniform = 0.0;
+    double mma_share = 1.0;  ///< of the tensor peak that instructions of one warp reach
 };
 
 struct Roofs {
@@ -32,7 +33,8 @@ struct Roofs {
     double l2_bytes_per_s = 0.0;  ///< reached by all multiprocessors
     double line_bytes = 128.0;    ///< that L1 and shared memory deliver in a clock
     double kernel_floor = 0.0;    ///< s, of an empty kernel
-    double dram_latency = 0.0;    ///< s
+    double dram_latency = 0.0;    ///< s, under load
+    double idle_latency = 0.0;    ///< s, of one load alone
     PipeLanes lanes{};
     model::MemoryParameters memory{};  ///< sustained rates of DRAM
     std::optional<model::SmLimits> limits{};

@@ -1,0 +1,185 @@
+// `ridge kernel FILE`: what the machine code of a kernel says, before it runs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <ostream>
+
+#include "cli/commands/commands.h"
+#include "cli/console/table.h"
+#include "cli/input/machine_code.h"
+#include "cli/options/command_line.h"
+#include "cli/options/gpu_options.h"
+#include "cli/options/operation_command.h"
+#include "cli/views/kernel_code.h"
+#include "hardware/count.h"
+#include "hardware/error.h"
+#include "hardware/json.h"
+#include "hardware/nearest.h"
+#include "hardware/units.h"
+#include "kernel/causes/kernel_name.h"
+#include "kernel/code/code_model.h"
+
+namespace ridge::cli {
+namespace {
+
+struct KernelOptions {
+    explicit KernelOptions(CommandLine& line) : gpu(line) {}
+
+    GpuOptions gpu;
+    std::string file;
+    std::string function;
+    std::string grid;
+    std::string block;
+    std::string trips;
+    std::string registers;
+    std::string shared;
+    std::string dram;
+    std::string format;
+};
+
+/// "512" or "16x16x2".
+std::int64_t product_of(const std::string& text, std::string_view field) {
+    std::int64_t all = 1;
+    std::string_view rest = text;
+    while (true) {
+        const std::size_t cross = rest.find('x');
+        all *= parse_count(rest.substr(0, cross), field);
+        constexpr std::int64_t most = std::int64_t{1} << 40;
+        if (all < 1 || all > most) throw InputError(std::string(field) + ": from 1 to 2^40");
+        if (cross == rest.npos) return all;
+        rest.remove_prefix(cross + 1);
+    }
+}
+
+const kernel::Function& chosen(const std::vector<kernel::Function>& all, const std::string& name) {
+    if (name.empty() && all.size() == 1) return all.front();
+    std::vector<std::string> names;
+    for (const kernel::Function& each : all) {
+        if (each.name == name) return each;
+        names.push_back(each.name);
+    }
+    std::string list;
+    constexpr std::size_t most = 8;
+    for (std::size_t i = 0; i < std::min(most, names.size()); ++i) {
+        list += (i > 0 ? ", " : "") + names[i];
+    }
+    if (names.size() > most) list += ", ...";
+    throw InputError(name.empty() ? "function: the file has " + std::to_string(all.size()) +
+                                        " kernels; name one with --function"
+                                  : "function: no kernel '" + name + "'",
+                     {}, "there are " + list);
+}
+
+/// Highest register that the code names, plus one.
+std::int64_t registers_of(const kernel::Function& function) {
+    std::int64_t most = 0;
+    for (const kernel::Instruction& each : function.code) {
+        const std::string& text = each.operands;
+        for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+            const bool starts =
+                text[i] == 'R' &&
+                (i == 0 || (text[i - 1] != 'U' && text[i - 1] != 'Z' && text[i - 1] != '_'));
+            if (!starts) continue;
+            std::int64_t number = -1;
+            for (std::size_t at = i + 1; at < text.size() && at < i + 4; ++at) {
+                if (text[at] < '0' || text[at] > '9') break;
+                number = std::max<std::int64_t>(0, number) * 10 + (text[at] - '0');
+            }
+            most = std::max(most, number + 1);
+        }
+    }
+    return std::min<std::int64_t>(most, 255);
+}
+
+std::optional<kernel::CodeLaunch> launch_of(const KernelOptions& options,
+                                            const kernel::Function& function) {
+    if (options.grid.empty()) {
+        if (!options.block.empty())
+            throw InputError("grid is missing", {}, "--grid 512 --block 256");
+        return std::nullopt;
+    }
+    if (options.block.empty()) throw InputError("block is missing", {}, "--grid 512 --block 256");
+    kernel::CodeLaunch launch{.blocks = product_of(options.grid, "grid"),
+                              .threads = product_of(options.block, "block"),
+                              .registers = options.registers.empty()
+                                               ? registers_of(function)
+                                               : parse_count(options.registers, "registers")};
+    constexpr std::int64_t most_threads = 1024;
+    if (launch.threads > most_threads) throw InputError("block: at most 1024 threads");
+    if (!options.shared.empty()) {
+        launch.shared_bytes = parse_count(options.shared, "shared", CountUnit::bytes);
+    }
+    if (!options.dram.empty()) {
+        launch.dram_bytes =
+            static_cast<double>(parse_count(options.dram, "dram-bytes", CountUnit::bytes));
+    }
+    return launch;
+}
+
+int read_kernel(const Context& context, const KernelOptions& options) {
+    if (options.file.empty()) throw InputError("FILE is missing", {}, "ridge kernel matmul.cubin");
+    Machines machines = options.gpu.machines(context);
+    const model::Machine& machine = machines.at(options.gpu.name());
+    const auto roofs = kernel::roofs_of(machine);
+    if (!roofs) {
+        throw InputError(
+            machine.name + ": the pipes of this GPU are not described", {},
+            "machine code is read for NVIDIA GPUs of compute capability 8.0 and later");
+    }
+    const MachineCode code =
+        read_machine_code(options.file, "sm_" + std::to_string(machine.compute_capability));
+    const std::vector<kernel::Function> all = kernel::parse_sass(code.text, options.file);
+    const kernel::Function& function = chosen(all, options.function);
+    KernelReading reading{.name = function.name,
+                          .file = options.file,
+                          .machine = machine.title,
+                          .instructions = function.code.size(),
+                          .has_control = function.has_control,
+                          .loops = kernel::loops_of(function),
+                          .registers = registers_of(function)};
+    kernel::set_trips(reading.loops, options.trips);
+    reading.counts = kernel::count_code(function, reading.loops, *roofs);
+    reading.launch = launch_of(options, function);
+    if (reading.launch) {
+        reading.time = kernel::time_of_code(reading.counts, *reading.launch, *roofs, machine);
+    }
+    if (parse_format(options.format) == Format::json) {
+        context.out << to_json(reading).text(2) << '\n';
+    } else {
+        write_reading(context, reading, *roofs);
+    }
+    return success;
+}
+
+}  // namespace
+
+Action build_kernel(CommandLine& line, std::span<const std::string>) {
+    const auto options = std::make_shared<KernelOptions>(line);
+    line.positional("file", options->file,
+                    "a .cubin, an executable, PTX, or the text of nvdisasm -hex or cuobjdump -sass")
+        .value("FILE");
+    line.option("--function", options->function, "the kernel, if the file has several")
+        .value("NAME");
+    line.option("--trips", options->trips,
+                "how often the loops run, in their order or by name: 64,8 or L2=8")
+        .value("COUNTS");
+    line.option("--grid", options->grid, "blocks, for a time: 512 or 16x32").value("BLOCKS");
+    line.option("--block", options->block, "threads of a block: 256 or 32x8").value("THREADS");
+    line.option("--registers,--regs", options->registers,
+                "of a thread (default: those that the code names)")
+        .value("COUNT");
+    line.option("--shared,--smem", options->shared, "shared memory of a block").value("SIZE");
+    line.option("--dram-bytes", options->dram, "bytes that the launch must move from and to DRAM")
+        .value("SIZE");
+    add_format_option(line, options->format, "table|json");
+    line.footer(
+        "Examples:\n"
+        "  ridge kernel matmul.cubin --gpu h100-sxm --trips 64\n"
+        "  ridge kernel a.out --function _Z4copyPf --grid 1056 --block 256 --dram-bytes 537MB\n"
+        "Files other than text need nvdisasm or cuobjdump (pip install nvidia-cuda-nvdisasm\n"
+        "nvidia-cuda-cuobjdump, or the CUDA Toolkit). See docs/kernel.md.");
+    return [options](const Context& context) { return read_kernel(context, *options); };
+}
+
+}  // namespace ridge::cli
