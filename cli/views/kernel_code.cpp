@@ -20,7 +20,7 @@ std::string count(double value) {
     return format_number(value, 5);
 }
 
-void write_line(const Context& context, std::string_view name, const std::string& text) {
+void write_reading_line(const Context& context, std::string_view name, const std::string& text) {
     const auto width = static_cast<std::size_t>(std::max(40, context.width));
     context.out << wrap(fmt::format("  {:<13} {}", name, text), width, 16) << '\n';
 }
@@ -58,7 +58,7 @@ std::string widths_text(const kernel::CodeCounts& counts) {
     return text;
 }
 
-void write_pipes(const Context& context, const KernelReading& reading) {
+void write_code_pipes(const Context& context, const KernelReading& reading) {
     const kernel::CodeCounts& counts = reading.counts;
     Table table{.columns = {{"  pipe"}, {"of a warp", Align::right}, {"share", Align::right}},
                 .rows = {}};
@@ -72,25 +72,28 @@ void write_pipes(const Context& context, const KernelReading& reading) {
     write_text(context.out, table);
 }
 
-void write_time(const Context& context, const KernelReading& reading) {
+void write_code_time(const Context& context, const KernelReading& reading) {
     const kernel::CodeTime& time = *reading.time;
     const std::string band = fmt::format("{} to {}", format(Time::from_base(time.low)),
                                          format(Time::from_base(time.high)));
     context.out << '\n';
-    write_line(context, "time",
-               fmt::format("{}{} ({})", time.is_lower_bound ? "at least " : "",
-                           format(Time::from_base(time.seconds)), band));
-    if (!time.terms.empty()) write_line(context, "limited by", time.terms.front().name);
-    write_line(context, "warps",
-               fmt::format("{} of a multiprocessor are resident; hiding the chain takes {} of each "
-                           "scheduler",
-                           count(time.resident_warps), format_number(time.needed_warps, 3)));
+    write_reading_line(context, "time",
+                       fmt::format("{}{} ({})", time.is_lower_bound ? "at least " : "",
+                                   format(Time::from_base(time.seconds)), band));
+    if (!time.terms.empty()) write_reading_line(context, "limited by", time.terms.front().name);
+    write_reading_line(
+        context, "warps",
+        fmt::format("{} of a multiprocessor are resident; hiding the chain takes {} of each "
+                    "scheduler",
+                    count(time.resident_warps), format_number(time.needed_warps, 3)));
     for (const kernel::CodeTerm& term : time.terms) {
-        write_line(context, "",
-                   fmt::format("{:<22} {}", term.name, format(Time::from_base(term.seconds))));
+        write_reading_line(
+            context, "",
+            fmt::format("{:<22} {}", term.name, format(Time::from_base(term.seconds))));
     }
     if (!reading.launch->dram_bytes) {
-        write_line(context, "note", "the bytes of DRAM are not in the code: give --dram-bytes");
+        write_reading_line(context, "note",
+                           "the bytes of DRAM are not in the code: give --dram-bytes");
     }
 }
 
@@ -101,43 +104,44 @@ void write_reading(const Context& context, const KernelReading& reading,
     const kernel::CodeCounts& counts = reading.counts;
     context.out << printable(kernel::short_kernel_name(reading.name)) << " in "
                 << printable(reading.file) << " on " << reading.machine << '\n';
-    write_line(context, "code",
-               fmt::format("{} instructions, {} registers; a warp executes {}",
-                           reading.instructions, reading.registers, count(counts.instructions)));
+    write_reading_line(
+        context, "code",
+        fmt::format("{} instructions, {} registers; a warp executes {}", reading.instructions,
+                    reading.registers, count(counts.instructions)));
     if (const std::string loops = loops_text(reading); !loops.empty()) {
-        write_line(context, "loops", loops);
+        write_reading_line(context, "loops", loops);
     }
     const double flop = counts.flop + counts.flop64;
-    write_line(context, "work",
-               fmt::format("of a thread: {} FLOP; of a warp on the tensor cores: {} FLOP",
-                           count(flop), count(counts.tensor_flop)));
-    write_line(context, "bytes", "of a thread: " + bytes_text(counts));
+    write_reading_line(context, "work",
+                       fmt::format("of a thread: {} FLOP; of a warp on the tensor cores: {} FLOP",
+                                   count(flop), count(counts.tensor_flop)));
+    write_reading_line(context, "bytes", "of a thread: " + bytes_text(counts));
     const double global = counts.global_loads + counts.global_stores;
     if (global > 0.0) {
-        write_line(context, "intensity",
-                   format_number((warp * flop + counts.tensor_flop) / (warp * global), 3) +
-                       " FLOP per byte asked for");
-        write_line(context, "accesses", widths_text(counts));
+        write_reading_line(context, "intensity",
+                           format_number((warp * flop + counts.tensor_flop) / (warp * global), 3) +
+                               " FLOP per byte asked for");
+        write_reading_line(context, "accesses", widths_text(counts));
     }
-    write_line(context, "chain",
-               fmt::format("{} cycles of a warp alone ({})", count(counts.chain),
-                           format(Time::from_base(counts.chain / roofs.clock))));
-    if (counts.barriers > 0.0) write_line(context, "barriers", count(counts.barriers));
-    if (counts.atomics > 0.0) write_line(context, "atomics", count(counts.atomics));
-    write_pipes(context, reading);
-    if (reading.time) write_time(context, reading);
+    write_reading_line(context, "chain",
+                       fmt::format("{} cycles of a warp alone ({})", count(counts.chain),
+                                   format(Time::from_base(counts.chain / roofs.clock))));
+    if (counts.barriers > 0.0) write_reading_line(context, "barriers", count(counts.barriers));
+    if (counts.atomics > 0.0) write_reading_line(context, "atomics", count(counts.atomics));
+    write_code_pipes(context, reading);
+    if (reading.time) write_code_time(context, reading);
     if (!reading.has_control) {
-        write_line(context, "note",
-                   "no encodings: every stall counts as one cycle (nvdisasm -hex)");
+        write_reading_line(context, "note",
+                           "no encodings: every stall counts as one cycle (nvdisasm -hex)");
     }
     for (const std::string& loop : counts.symbolic) {
-        write_line(context, "note", "loop " + loop + " is counted once: give its trips");
+        write_reading_line(context, "note", "loop " + loop + " is counted once: give its trips");
     }
     for (const std::string& opcode : counts.unknown) {
-        write_line(context, "not modelled", "the opcode " + printable(opcode));
+        write_reading_line(context, "not modelled", "the opcode " + printable(opcode));
     }
     if (counts.has_predicates) {
-        write_line(context, "note", "predicated instructions count as executed");
+        write_reading_line(context, "note", "predicated instructions count as executed");
     }
 }
 
