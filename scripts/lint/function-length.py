@@ -5,6 +5,7 @@ the function around it. LONGER names functions that may be longer, each with its
 
 Method. Comments, literals and preprocessor lines are blanked. A brace outside any function that follows a parameter list opens
 a function; const, noexcept, override, a trailing return type or initialisers of members may stand between.
+clang-tidy (readability-function-size) counts the lines of raw strings and does not read CUDA, so it cannot say this.
 Limits: both branches of an #if are read. Usage: function-length.py [ROOT]
 """
 import pathlib
