@@ -39,7 +39,7 @@ def problems(root):
 
 
 def main():
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent)
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2])
     found = list(problems(root))
     print("\n".join(found) if found else "no file names a family or decides by a label")
     return 1 if found else 0
