@@ -7,7 +7,7 @@
 
 The format is that of docs/measuring.md: gzip; a first line with schema 2, then one line for each record with what differs
 from the record before it. What follows from the samples is left out of the statistics. Times and all other values are
-kept exactly, clocks of samples and their mean to seven significant digits (they are read to 1e-4). The same records give
+kept exactly, clocks of samples and their mean to seven significant digits. The same records give
 the same bytes.
 
 Limits: the records of a file are held in memory. A damaged line is an error: `ridge validate` names it.
