@@ -7,6 +7,7 @@
 #include "cli/charts/chart_output.h"
 #include "cli/charts/link_chart.h"
 #include "cli/commands/commands.h"
+#include "cli/console/json_document.h"
 #include "cli/console/table.h"
 #include "cli/options/command_line.h"
 #include "cli/options/operation_command.h"
@@ -103,7 +104,7 @@ int show_links(const Context& context, const LinksOptions& options) {
     const LinkSurvey survey = surveyed_links(context);
     switch (parse_format(options.format)) {
         case Format::json:
-            context.out << links_json(survey).text(2) << '\n';
+            write_document(context.out, "links", links_json(survey));
             break;
         case Format::csv:
             write_csv(context.out, pairs_table(survey));

@@ -118,7 +118,7 @@ int report_ranks(const Context& context, const TraceOptions& options,
     const auto rows = static_cast<std::size_t>(options.top);
     switch (parse_format(options.format)) {
         case Format::json:
-            context.out << to_json(report).text(2) << '\n';
+            write_document(context.out, "ranks", to_json(report));
             break;
         case Format::csv:
             write_csv(context.out, collective_table(report, 0));
