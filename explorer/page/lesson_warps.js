@@ -32,21 +32,21 @@ pictures['bank-conflicts'] = {
 
 const bankPicture = (pitch, turns) => {
   const cell = 24;
-  const nodes = [label(0, 14, 'Banks of shared memory, and the threads that each must serve')];
+  const nodes = [];
   const heights = Array.from({length: 32}, () => 0);
   const step = Math.min(18, 340 / turns);
-  const floor = 26 + turns * step;
+  const floor = 4 + turns * step;
   for (let lane = 0; lane < 32; ++lane) {
     const bank = (lane * pitch) % 32;
     const y = floor - ++heights[bank] * step;
     nodes.push(svgNode('rect', {x: bank * (cell + 3), y, width: cell, height: step - 1.5, class: 'slot busy'}));
-    if (step >= 12) nodes.push(label(bank * (cell + 3) + cell / 2, y + step / 2 + 3.5, String(lane), 'middle'));
+    if (step >= 12) nodes.push(label(bank * (cell + 3) + cell / 2, y + step / 2 + 3.5, String(lane), 'middle', 'fine'));
   }
   for (let bank = 0; bank < 32; ++bank) {
     nodes.push(svgNode('rect', {x: bank * (cell + 3), y: floor + 2, width: cell, height: 4, class: 'slot'}));
-    nodes.push(label(bank * (cell + 3) + cell / 2, floor + 20, String(bank), 'middle'));
+    nodes.push(label(bank * (cell + 3) + cell / 2, floor + 20, String(bank), 'middle', 'fine'));
   }
-  return picture(32 * (cell + 3), floor + 26, `32 threads on banks: the fullest serves ${turns}`, ...nodes);
+  return picture(32 * (cell + 3), floor + 26, `The 32 banks of shared memory, and the threads that each must serve: the fullest serves ${turns}.`, ...nodes);
 };
 
 pictures.divergence = {
@@ -66,12 +66,12 @@ pictures.divergence = {
 
 const branchPicture = (paths) => {
   const [cell, row] = [20, Math.min(20, 360 / paths)];
-  const nodes = [label(70, 14, 'lanes of the warp, pass by pass: filled at work, empty masked')];
+  const nodes = [];
   for (let pass = 0; pass < paths; ++pass) {
-    if (row >= 11) nodes.push(label(0, 24 + pass * row + row / 2 + 3, `branch ${pass + 1}`));
+    if (row >= 11) nodes.push(label(0, 4 + pass * row + row / 2 + 3, `${pass + 1}`));
     for (let lane = 0; lane < 32; ++lane) {
-      nodes.push(svgNode('rect', {x: 70 + lane * (cell + 3), y: 22 + pass * row, width: cell, height: row - 2, class: lane % paths === pass ? 'slot busy' : 'slot'}));
+      nodes.push(svgNode('rect', {x: 30 + lane * (cell + 3), y: 2 + pass * row, width: cell, height: row - 2, class: lane % paths === pass ? 'slot busy' : 'slot'}));
     }
   }
-  return picture(70 + 32 * (cell + 3), 28 + paths * row, `${paths} passes; in each, one lane of ${paths} works`, ...nodes);
+  return picture(30 + 32 * (cell + 3), 6 + paths * row, paths === 1 ? 'The 32 lanes of the warp in one pass: all work.' : `The 32 lanes of the warp, one row for each pass: in each, one lane of ${paths} works, the others are masked.`, ...nodes);
 };

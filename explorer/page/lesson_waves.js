@@ -1,17 +1,18 @@
 // Lesson on waves: a product is cut into tiles, and each SM computes some at a time, so the last wave is rarely full.
 
-const squareWords = (state, size) => ['predict', 'matmul', '--m', String(size), '--n', String(size), '--k', String(size), ...(state.tile === 'choice' ? [] : ['--tile', state.tile]), '--gpu', state.gpu];
+// Only the rows grow: an odd inner size would cost alignment as well, which is another lesson.
+const productWords = (state, rows) => ['predict', 'matmul', '--m', String(rows), '--n', '2048', '--k', '2048', ...(state.tile === 'choice' ? [] : ['--tile', state.tile]), '--gpu', state.gpu];
 
 pictures['wave-quantization'] = {
-  question: 'A product gets one row and one column more. What can that cost?',
-  defaults: {size: '1792', tile: '256x128'},
+  question: 'A product gets one row more. What can that cost?',
+  defaults: {size: '2048', tile: '256x128'},
   controls: (state, change) => [
-    fineSlider('size of the square matrices', state.size, {low: 1024, high: 4096, change: (size) => change({size})}),
+    fineSlider('rows (times 2048 × 2048)', state.size, {low: 1024, high: 4096, change: (size) => change({size})}),
     choice('Tiles', state.tile, [['256x128', 'always 256 × 128'], ['128x128', 'always 128 × 128'], ['choice', 'chosen for each size, as libraries do']], (tile) => change({tile})),
   ],
   draw(state) {
-    const size = Math.max(16, Number(state.size) || 1792);
-    const now = engine.json(squareWords(state, size));
+    const size = Math.max(16, Number(state.size) || 2048);
+    const now = engine.json(productWords(state, size));
     if (now.error || !now.tiling) return [problem(now.error || `The tiles of ${catalogue.title(state.gpu)} are not modelled.`)];
     const saw = sawtooth(state);
     const {tiling} = now;
@@ -34,7 +35,7 @@ const sawtooth = (state) => {
   const points = [];
   let worst = {fall: 1};
   for (let size = 1024; size < 4096; size += 128) {
-    const answers = [size, size + 1, size + 64].map((each) => engine.json(squareWords(state, each)));
+    const answers = [size, size + 1, size + 64].map((each) => engine.json(productWords(state, each)));
     const rates = answers.map(rateOfAnswer);
     rates.forEach((rate, i) => points.push([size + [0, 1, 64][i], rate]));
     const fall = rates[1] / rates[0];
@@ -45,7 +46,7 @@ const sawtooth = (state) => {
 
 const reasonOf = ({before, after}) => {
   if (after.waves > before.waves) return `because ${after.tiles} tiles instead of ${before.tiles} need ${after.waves} waves instead of ${before.waves}`;
-  return after.tiles > before.tiles ? `because ${after.tiles} tiles instead of ${before.tiles} compute rows and columns that do not exist` : 'because unaligned rows are fetched in smaller pieces';
+  return after.tiles > before.tiles ? `because ${after.tiles} tiles instead of ${before.tiles} compute rows that do not exist` : 'because other tiles are chosen';
 };
 
 const stepText = (state, {worst}, now) => {
@@ -85,21 +86,21 @@ const wavePicture = (tiling, sms) => {
     nodes.push(label(0, wave * heightOfWave + 22, `wave ${wave + 1}`));
     for (let sm = 0; sm < sms; ++sm) {
       const busy = sm < Math.round((left / places) * sms);
-      nodes.push(svgNode('rect', {x: 56 + (sm % perRow) * (cell + 2), y: wave * heightOfWave + 12 + Math.floor(sm / perRow) * (cell + 2), width: cell, height: cell, class: busy ? 'slot busy' : 'slot'}));
+      nodes.push(svgNode('rect', {x: 76 + (sm % perRow) * (cell + 2), y: wave * heightOfWave + 12 + Math.floor(sm / perRow) * (cell + 2), width: cell, height: cell, class: busy ? 'slot busy' : 'slot'}));
     }
   }
-  return picture(60 + perRow * (cell + 2), waves * heightOfWave + 8, `${tiling.tiles} tiles in ${tiling.waves} waves; the last is not full`, ...nodes);
+  return picture(80 + perRow * (cell + 2), waves * heightOfWave + 8, `Each square is a place on one of ${sms} SMs, filled while it computes a tile; a row of squares is a wave${tiling.waves > waves ? ` (the first ${waves} of ${tiling.waves})` : ''}.`, ...nodes);
 };
 
 // Rate against size, and where the slider stands.
 const sawPicture = ({points}, size, now) => {
-  const [width, height, left] = [860, 190, 56];
+  const [width, height, left] = [860, 200, 30];
   const most = Math.max(...points.map((point) => point[1]), rateOfAnswer(now)) * 1.08;
   const place = ([x, rate]) => [left + ((x - 1024) / (4096 - 1024)) * (width - left - 8), height - 26 - (rate / most) * (height - 40)];
   const nodes = [svgNode('path', {class: 'saw', d: pathOf(points.map(place))})];
   for (const x of [1024, 1536, 2048, 2560, 3072, 3584, 4096]) nodes.push(label(place([x, 0])[0], height - 8, String(x), x === 4096 ? 'end' : 'middle'));
-  nodes.push(label(0, 14, rateOf(most * 1e6, 'FLOP/s')), label(0, height - 26, '0'));
+  nodes.push(label(0, 20, rateOf(most * 1e6, 'FLOP/s')), label(0, height - 26, '0'));
   const [x, y] = place([Math.min(4096, Math.max(1024, size)), rateOfAnswer(now)]);
   nodes.push(svgNode('circle', {class: 'here', cx: x, cy: y, r: 5}));
-  return picture(width, height, `Rate of the product against its size, from 1024 to 4096`, ...nodes);
+  return picture(width, height, 'The rate of the product against its rows; the dot is where the slider stands.', ...nodes);
 };

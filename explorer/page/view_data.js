@@ -29,7 +29,7 @@ const readersOf = (name, head, gpu) => {
 };
 
 const readOwn = async (file, gpu, results) => {
-  const section = el('section', {}, el('h2', {}, file.name), el('p', {className: 'hint'}, 'Reading …'));
+  const section = el('section', {className: 'own'}, el('h2', {}, file.name), el('p', {className: 'hint'}, 'Reading …'));
   results.prepend(section);
   await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
   const name = await keepFile(file);
@@ -49,5 +49,5 @@ const readOwn = async (file, gpu, results) => {
       ...nodes, nodes.length ? el('details', {}, el('summary', {}, 'As text'), text) : text, commandsNode(words));
     return;
   }
-  section.replaceChildren(el('h2', {}, file.name), problem(refusals[0]));
+  section.replaceChildren(el('h2', {}, file.name), problem(refusals.find((text) => !text.startsWith('unknown command')) || refusals[0]));
 };

@@ -39,12 +39,13 @@ const lessonList = () => {
   });
 };
 
-const picture = (width, height, label, ...nodes) => {
-  const svg = svgNode('svg', {class: 'picture', viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label});
+// A drawing in units of its own that fits the page's width, below its caption.
+const picture = (width, height, caption, ...nodes) => {
+  const svg = svgNode('svg', {class: 'picture', viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': caption});
   svg.append(...nodes);
-  return svg;
+  return [el('p', {className: 'hint caption'}, caption), svg];
 };
-const label = (x, y, text, anchor = 'start') => svgNode('text', {x, y, 'text-anchor': anchor}, text);
+const label = (x, y, text, anchor = 'start', style = '') => svgNode('text', {x, y, 'text-anchor': anchor, class: style}, text);
 
 // A warp reads one element in each lane. Memory answers in sectors of 32 bytes, whole ones only.
 pictures.coalescing = {
@@ -83,8 +84,8 @@ const warpPicture = (stride, size, touched) => {
   const last = Math.max(...touched);
   const shown = Math.max(32, Math.min(last + 1, 64));
   const rows = Math.ceil(shown / perRow);
-  const at = (sector) => [8 + (sector % perRow) * (cell + gap), 26 + Math.floor(sector / perRow) * 30];
-  const nodes = [label(8, 14, `Memory in sectors of 32 bytes${last >= shown ? ` (the first ${shown} of ${last + 1})` : ''}: light where fetched, dark where one of 32 threads reads`)];
+  const at = (sector) => [2 + (sector % perRow) * (cell + gap), 4 + Math.floor(sector / perRow) * 30];
+  const nodes = [];
   for (let sector = 0; sector < shown; ++sector) {
     const [x, y] = at(sector);
     nodes.push(svgNode('rect', {x, y, width: cell, height: 20, class: touched.has(sector) ? 'sector fetched' : 'sector'}));
@@ -96,5 +97,5 @@ const warpPicture = (stride, size, touched) => {
     const [x, y] = at(sector);
     nodes.push(svgNode('rect', {x: x + ((byte % 32) * cell) / 32, y, width: Math.max((size * cell) / 32 - 0.6, 1.6), height: 20, class: 'read'}));
   }
-  return picture(perRow * (cell + gap) + 12, 26 + rows * 30, `${touched.size} sectors are fetched for 32 reads of ${size} bytes`, ...nodes);
+  return picture(perRow * (cell + gap), 4 + rows * 30, `Memory in sectors of 32 bytes${last >= shown ? ` (the first ${shown} of ${last + 1})` : ''}: ${touched.size} are fetched (light) for the 32 reads of ${size} bytes (dark).`, ...nodes);
 };

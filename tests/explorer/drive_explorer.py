@@ -143,7 +143,7 @@ def check_lessons(browser, ridge):
             falls += 1
             rates = []
             for size in fall.group(1, 2):
-                answer = native(ridge, "predict", "matmul", "--m", size, "--n", size, "--k", size, "--tile", "256x128", "--gpu", gpu)
+                answer = native(ridge, "predict", "matmul", "--m", size, "--n", "2048", "--k", "2048", "--tile", "256x128", "--gpu", gpu)
                 rates.append(answer["flop"] / answer["time_us"])
             lost = 100 * (1 - rates[1] / rates[0])
             check(abs(lost - float(fall.group(3))) < 0.06, f"{gpu}: '{fall.group(0)}', {lost:.2f} % by ridge predict")
@@ -156,8 +156,8 @@ def drop(browser, name, content):
         const transfer = new DataTransfer();
         transfer.items.add(new File([new Uint8Array({text})], {json.dumps(name)}));
         document.querySelector('.drop').dispatchEvent(new DragEvent('drop', {{dataTransfer: transfer, bubbles: true, cancelable: true}}));
-        for (let i = 0; i < 200 && !/[^ ]/.test(document.querySelector('section .commands, section .problem')?.textContent || ''); ++i) await new Promise((done) => setTimeout(done, 50));
-        return document.querySelector('section').textContent;
+        for (let i = 0; i < 200 && !(document.querySelector('.own h2')?.textContent === {json.dumps(name)} && document.querySelector('.own').querySelector('.commands, .problem')); ++i) await new Promise((done) => setTimeout(done, 50));
+        return document.querySelector('.own').textContent;
     }})()""")
 
 
