@@ -21,6 +21,7 @@ from ._core import __version__
 from ._predict import Prediction, predict
 
 if TYPE_CHECKING:
+    from ._records import read_records
     from ._roofline import Roofline, roofline
     from ._table import predict_table, sweep
 
@@ -36,6 +37,7 @@ __all__ = [
     "model",
     "predict",
     "predict_table",
+    "read_records",
     "roofline",
     "sweep",
     "trace",
@@ -43,7 +45,15 @@ __all__ = [
 ]
 
 # NumPy takes longer to load than everything else, so modules that need it are loaded on first use.
-_later = {"predict_table": "_table", "sweep": "_table", "roofline": "_roofline", "explore": "_explore", "Roofline": "_roofline", "torch": "torch"}
+_later = {
+    "predict_table": "_table",
+    "sweep": "_table",
+    "roofline": "_roofline",
+    "Roofline": "_roofline",
+    "explore": "_explore",
+    "read_records": "_records",
+    "torch": "torch",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,106 +1,19 @@
-"""Reads and writes files of records: plain JSON lines, and the packed ones of records/ (docs/measuring.md).
+"""Packs records into the files of records/, and reads both kinds (docs/measuring.md).
 
     for number, record in records_of(pathlib.Path("records/h200-sxm/matmul.jsonl.gz")): ...
     for path in files_in(pathlib.Path("records/h200-sxm")): ...
 
-Every record comes in full, with its statistics. The rules are those of measure/record/record_file.cpp.
+Every record comes in full, with its statistics. Reading is that of the Python package (python/ridge/_record_lines.py).
 """
-import gzip
 import json
 import math
+import pathlib
+import sys
 
-HEADER = {"schema": 2, "records": "differences"}
-OWN = ("timing", "failure")  # members that a record never takes over from the one before it
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python/ridge"))
+from _record_lines import HEADER, OWN, files_in, records_of, steady_times, summary_of  # noqa: E402, F401
 
-
-def files_in(folder):
-    """The files of records of a folder, sorted as ridge sorts them."""
-    return sorted([*folder.glob("*.jsonl"), *folder.glob("*.jsonl.gz")], key=str)
-
-
-def lines_of(path):
-    """(line, JSON value) of a file, packed or not."""
-    with open(path, "rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-    with (gzip.open if packed else open)(path, "rt", encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                yield number, json.loads(line)
-
-
-def records_of(path):
-    """(line, record) of a file, packed or not."""
-    before, differences = {}, False
-    for number, record in lines_of(path):
-        if record == HEADER:
-            differences = True
-            continue
-        if differences:
-            before = {name: value for name, value in before.items() if name not in OWN} | record
-            before = {name: value for name, value in before.items() if value is not None}
-            record = {"schema": 1} | before
-        yield number, with_statistics(record)
-
-
-def with_statistics(record):
-    steady = steady_times(record)
-    if not steady:
-        return record
-    timing = record["timing"]
-    return record | {"timing": timing | {"statistics": summary_of(steady) | timing.get("statistics", {})}}
-
-
-def steady_times(record):
-    timing = record.get("timing") or {}
-    throttled = set(timing.get("throttled", ()))
-    return [time for at, time in enumerate(timing.get("times_s", ())) if at not in throttled]
-
-
-def quantile(ordered, q):
-    position = q * (len(ordered) - 1)
-    below = int(position)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (position - below) * (ordered[above] - ordered[below])
-
-
-def coverage(count, k):
-    """The probability that the order statistics k from either end enclose the median."""
-    log_half, total, log_choose = count * math.log(0.5), 0.0, 0.0
-    for i in range(k + 1):
-        total += math.exp(log_choose + log_half)
-        log_choose += math.log((count - i) / (i + 1))
-    return 1.0 - 2.0 * min(total, 1.0)
-
-
-def median_interval(count, confidence=0.95):
-    """As in measure/record/statistics.cpp."""
-    if count == 1:
-        return 0, 0, 0.0
-    enough, narrow = 0, (count + 1) // 2
-    while narrow - enough > 1:
-        middle = (enough + narrow) // 2
-        if coverage(count, middle) >= confidence:
-            enough = middle
-        else:
-            narrow = middle
-    return enough, count - 1 - enough, coverage(count, enough)
-
-
-def drift_of(times):
-    if len(times) < 4:
-        return 0.0
-    half = len(times) // 2
-    first, second = (quantile(sorted(part), 0.5) for part in (times[:half], times[-half:]))
-    return second / first - 1.0
-
-
-def summary_of(times):
-    """The statistics of measure/record/statistics.h."""
-    ordered = sorted(times)
-    low, high, confidence = median_interval(len(ordered))
-    return {"count": len(ordered), "median_s": quantile(ordered, 0.5), "p5_s": quantile(ordered, 0.05),
-            "p95_s": quantile(ordered, 0.95), "low_s": ordered[low], "high_s": ordered[high],
-            "confidence": confidence, "drift": drift_of(times)}
+sys.path.pop(0)
 
 
 def software_of(record):

@@ -2,6 +2,7 @@
 their field. scripts/wheel runs it in a clean virtual environment with `python -m unittest discover tests/python`.
 """
 
+import gzip
 import json
 import math
 import os
@@ -71,6 +72,24 @@ class Predict(unittest.TestCase):
         self.assertEqual(json.loads(answer.to_json(indent=2)), answer.to_dict())
         self.assertIn("matmul", repr(answer))
         self.assertLess(len(repr(answer)), 200)
+
+    def test_records(self):
+        lines = [
+            {"schema": 2, "records": "differences"},
+            {"op": "copy elements=64", "tool": "t", "timing": {"times_s": [3.0, 1.0, 2.0]}},
+            {"op": "copy elements=128", "timing": {"times_s": [5.0], "statistics": {"drift": 0.25}}},
+            {"tool": None, "failure": "no"},
+        ]
+        with tempfile.TemporaryDirectory() as folder:
+            packed = Path(folder) / "copy.jsonl.gz"
+            packed.write_bytes(gzip.compress("\n".join(map(json.dumps, lines)).encode()))
+            first, second, third = ridge.read_records(folder)
+            self.assertEqual((first.timing.statistics.median_s, first.timing.statistics.count), (2.0, 3))
+            self.assertEqual((second.tool, second.op, second.timing.statistics.drift), ("t", "copy elements=128", 0.25))
+            self.assertEqual(third.to_dict(), {"schema": 1, "op": "copy elements=128", "failure": "no"})
+            packed.write_bytes(packed.read_bytes()[:40])
+            with self.assertRaisesRegex(ridge.InputError, "copy.jsonl.gz, after line"):
+                ridge.read_records(packed)
 
     def test_errors_name_the_field(self):
         def field(*arguments, **options):
