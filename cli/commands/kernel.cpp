@@ -6,7 +6,8 @@
 #include <ostream>
 
 #include "cli/commands/commands.h"
-#include "cli/console/table.h"
+#include "cli/console/json_document.h"
+#include "cli/console/rows.h"
 #include "cli/input/machine_code.h"
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
@@ -144,10 +145,13 @@ int read_kernel(const Context& context, const KernelOptions& options) {
     if (reading.launch) {
         reading.time = kernel::time_of_code(reading.counts, *reading.launch, *roofs, machine);
     }
-    if (parse_format(options.format) == Format::json) {
-        context.out << to_json(reading).text(2) << '\n';
-    } else {
+    const Format format = parse_format(options.format);
+    if (format == Format::json) {
+        write_document(context.out, "kernel", to_json(reading));
+    } else if (format == Format::table) {
         write_reading(context, reading, *roofs);
+    } else {
+        write_rows(context, rows_of(reading), format);
     }
     return success;
 }
@@ -172,7 +176,7 @@ Action build_kernel(CommandLine& line, std::span<const std::string>) {
     line.option("--shared,--smem", options->shared, "shared memory of a block").value("SIZE");
     line.option("--dram-bytes", options->dram, "bytes that the launch must move from and to DRAM")
         .value("SIZE");
-    add_format_option(line, options->format, "table|json");
+    add_format_option(line, options->format, "table|json|csv|md");
     line.footer(
         "Examples:\n"
         "  ridge kernel matmul.cubin --gpu h100-sxm --trips 64\n"

@@ -11,6 +11,7 @@
 #include "cli/commands/commands.h"
 #include "cli/console/rows.h"
 #include "cli/console/table.h"
+#include "cli/input/ptxas_output.h"
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
 #include "cli/options/operation_command.h"
@@ -34,6 +35,8 @@ struct OccupancyOptions {
     std::string threads;
     std::string registers = "32";
     std::string shared = "0 B";
+    std::string ptxas;
+    std::string function;
     std::string format;
 };
 
@@ -44,6 +47,21 @@ struct Kernel {
     SmLimits limits;
 };
 
+/// "48KiB", or as ptxas and programs write it: 49152, "100KB", "48kb".
+Bytes shared_of(const std::string& text) {
+    const bool unit = text.find_first_of(" ") != std::string::npos;
+    if (!unit) {
+        if (const auto bytes = read_count(text, CountUnit::bytes)) {
+            return static_cast<double>(bytes->value) * units::B;
+        }
+    }
+    try {
+        return parse_quantity<Bytes>(text);
+    } catch (const InputError& error) {
+        throw InputError(std::string("shared: ") + error.what());
+    }
+}
+
 Kernel kernel_of(const OccupancyOptions& options, Machines& machines) {
     if (options.threads.empty()) {
         throw InputError("threads is missing", {}, "threads per block: --threads 256");
@@ -51,10 +69,11 @@ Kernel kernel_of(const OccupancyOptions& options, Machines& machines) {
     Kernel kernel;
     kernel.block.threads = parse_count(options.threads, "threads");
     kernel.block.registers = parse_count(options.registers, "registers");
-    try {
-        kernel.block.shared = parse_quantity<Bytes>(options.shared);
-    } catch (const InputError& error) {
-        throw InputError(std::string("shared: ") + error.what());
+    kernel.block.shared = shared_of(options.shared);
+    if (!options.ptxas.empty()) {
+        const CompiledKernel compiled = compiled_kernel(options.ptxas, options.function);
+        kernel.block.registers = compiled.registers;
+        kernel.block.shared += static_cast<double>(compiled.shared_bytes) * units::B;
     }
     kernel.machine = &machines.at(options.gpu.name());
     if (!kernel.machine->limits) {
@@ -284,6 +303,13 @@ Action build_occupancy(CommandLine& line, std::span<const std::string>) {
     line.option("--shared,--smem", options->shared,
                 "shared memory per block, static plus dynamic (default none)")
         .value("SIZE");
+    line.option(
+            "--ptxas", options->ptxas,
+            "output of nvcc --ptxas-options=-v (- for standard input): its registers and static "
+            "shared memory; --shared then adds the dynamic one")
+        .value("FILE");
+    line.option("--function", options->function, "with --ptxas: the kernel, if there are several")
+        .value("NAME");
     add_format_option(line, options->format, "table|json|csv|md");
     line.footer(
         "`nvcc --ptxas-options=-v` prints a kernel's registers and static shared memory.\n"

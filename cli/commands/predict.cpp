@@ -1,4 +1,5 @@
 // `ridge predict`: one operation, a sequence of them, or a table (batch.h).
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -144,6 +145,10 @@ int predict_many(const Context& context, const PredictOptions& options) {
 }  // namespace
 
 Action build_predict(CommandLine& line, std::span<const std::string> arguments) {
+    // A kernel has no shape; its figures are options of their own.
+    if (std::find(arguments.begin(), arguments.end(), "kernel") != arguments.end()) {
+        return build_kernel_point(line, arguments);
+    }
     const auto options = std::make_shared<PredictOptions>(line, arguments);
     add_format_option(line, options->format, "table|json|csv|md");
     line.flag("--explain", options->explain, "show every term and what limits the time");

@@ -126,9 +126,9 @@ void write_causes(const Context& context, const programs::TraceReport& report, s
     const std::size_t shown = rows == 0 ? sorted.size() : std::min(rows, sorted.size());
     context.out << "\nWhy the kernels take longer than their ideal, by time to win\n";
     for (std::size_t i = 0; i < shown; ++i) {
-        context.out << wrap("  " + head_of(*sorted[i]), width, 4) << '\n';
+        context.out << "  " << wrap(head_of(*sorted[i]), width, 4, 2) << '\n';
         for (const std::string& sentence : text_of(*sorted[i]->causes)) {
-            context.out << wrap("    " + sentence, width, 6) << '\n';
+            context.out << "    " << wrap(sentence, width, 6, 4) << '\n';
         }
     }
 }

@@ -22,7 +22,7 @@ std::string count(double value) {
 
 void write_reading_line(const Context& context, std::string_view name, const std::string& text) {
     const auto width = static_cast<std::size_t>(std::max(40, context.width));
-    context.out << wrap(fmt::format("  {:<13} {}", name, text), width, 16) << '\n';
+    context.out << "  " << wrap(fmt::format("{:<13} {}", name, text), width, 16, 2) << '\n';
 }
 
 std::string loops_text(const KernelReading& reading) {
@@ -143,6 +143,32 @@ void write_reading(const Context& context, const KernelReading& reading,
     if (counts.has_predicates) {
         write_reading_line(context, "note", "predicated instructions count as executed");
     }
+}
+
+Rows rows_of(const KernelReading& reading) {
+    Rows rows{.columns = {{"kernel"}, {"figure"}, {"value"}}, .rows = {}};
+    const auto add = [&](std::string name, double value) {
+        rows.rows.push_back({{reading.name}, {std::move(name)}, {count(value), value}});
+    };
+    const kernel::CodeCounts& counts = reading.counts;
+    add("instructions_of_warp", counts.instructions);
+    for (std::size_t i = 0; i < kernel::code_pipe_count; ++i) {
+        if (counts.issues.at(i) <= 0.0) continue;
+        add("pipe " + std::string(name_of(static_cast<kernel::CodePipe>(i))), counts.issues.at(i));
+    }
+    add("flop_of_thread", counts.flop + counts.flop64);
+    add("tensor_flop_of_warp", counts.tensor_flop);
+    add("global_read_bytes_of_thread", counts.global_loads);
+    add("global_written_bytes_of_thread", counts.global_stores);
+    add("shared_bytes_of_thread", counts.shared);
+    add("spilled_bytes_of_thread", counts.spilled);
+    add("chain_cycles", counts.chain);
+    if (reading.time) {
+        add("time_us", reading.time->seconds * 1e6);
+        add("low_us", reading.time->low * 1e6);
+        add("high_us", reading.time->high * 1e6);
+    }
+    return rows;
 }
 
 Json to_json(const KernelReading& reading) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/console/context.h"
+#include "cli/console/rows.h"
 #include "hardware/json.h"
 #include "kernel/code/code_model.h"
 
@@ -27,6 +28,9 @@ struct KernelReading {
 
 void write_reading(const Context& context, const KernelReading& reading,
                    const kernel::Roofs& roofs);
+
+/// One row for each figure.
+[[nodiscard]] Rows rows_of(const KernelReading& reading);
 
 [[nodiscard]] Json to_json(const KernelReading& reading);
 

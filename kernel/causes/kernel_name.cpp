@@ -5,9 +5,8 @@
 namespace ridge::kernel {
 namespace {
 
-constexpr std::string_view unnamed = "(anonymous namespace)::";
-
-std::string without_unnamed(std::string_view name) {
+/// Without each occurrence of `unnamed`.
+std::string without(std::string_view name, std::string_view unnamed) {
     std::string text;
     while (!name.empty()) {
         const std::size_t found = std::min(name.find(unnamed), name.size());
@@ -48,7 +47,7 @@ std::string_view without_type(std::string_view name) {
 }  // namespace
 
 std::string short_kernel_name(std::string_view name) {
-    const std::string whole = without_unnamed(name);
+    const std::string whole = without(without(name, "(anonymous namespace)::"), "<unnamed>::");
     const std::string_view named = without_type(without_parameters(whole));
     std::string text;
     int depth = 0;

@@ -36,9 +36,12 @@ struct Access {
                                         "smsp__inst_executed_op_global_ld.sum"})),
           store_instructions(c.first_of({"smsp__sass_inst_executed_op_global_st.sum",
                                          "smsp__inst_executed_op_global_st.sum"})),
-          atomic_instructions(c.sum_of({"smsp__sass_inst_executed_op_global_atom.sum",
-                                        "smsp__sass_inst_executed_op_global_red.sum",
-                                        "smsp__sass_inst_executed_op_shared_atom.sum"})),
+          atomic_instructions(c.first_of({"smsp__sass_inst_executed_op_global_atom.sum",
+                                          "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum"}) +
+                              c.first_of({"smsp__sass_inst_executed_op_global_red.sum",
+                                          "smsp__inst_executed_op_global_red.sum"}) +
+                              c.first_of({"smsp__sass_inst_executed_op_shared_atom.sum",
+                                          "smsp__inst_executed_op_shared_atom.sum"})),
           l2_bytes(sector * c.first_of({"lts__t_sectors_srcunit_tex.sum"})),
           arguments(c.first_of({"ridge__argument_bytes"})) {
         // A report of Nsight Compute has the bytes of a sector that were asked for.
@@ -154,7 +157,8 @@ class LoadReader {
             loads_.bytes_per_access =
                 access_.asked() / (instructions * warp * std::max(loads_.lanes_on, 1.0 / warp));
         }
-        const double atomics = c_.first_of({"smsp__sass_inst_executed_op_shared_atom.sum"});
+        const double atomics = c_.first_of({"smsp__sass_inst_executed_op_shared_atom.sum",
+                                            "smsp__inst_executed_op_shared_atom.sum"});
         const double on_shared = atomics + c_.sum_of({"smsp__sass_inst_executed_op_shared_ld.sum",
                                                       "smsp__sass_inst_executed_op_shared_st.sum"});
         if (on_shared > 0.0) loads_.shared_atomics = atomics / on_shared;
@@ -313,8 +317,14 @@ class LoadReader {
     void add_atomics() {
         const double active = c_.first_of({"lts__d_atomic_input_cycles_active.max"});
         const double elapsed = c_.first_of({"lts__cycles_elapsed.max"});
+        const double share =
+            active > 0.0
+                ? over(active, elapsed)
+                : c_.first_of({"lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_"
+                               "elapsed"}) /
+                      100.0;
         const double duration = c_.first_of({"gpu__time_duration.sum"}) * 1e-9;
-        Load load = pressure(Resource::atomic, over(active * duration, elapsed));
+        Load load = pressure(Resource::atomic, share * duration);
         load.waste(Cause::atomics, load.seconds);
         add(std::move(load));
     }

@@ -246,8 +246,10 @@ class Splitter {
             case Cause::occupancy:
                 return resident();
             case Cause::uncoalesced:
-                return "nobody asked for " + percent(loads_.scattered) +
-                       " of the bytes of the sectors";
+                return loads_.scattered < 0.01
+                           ? std::string("more cycles of L1 than the bytes need")
+                           : "nobody asked for " + percent(loads_.scattered) +
+                                 " of the bytes of the sectors";
             case Cause::narrow_accesses:
                 return format_number(loads_.bytes_per_access, 2) + " bytes a thread and access";
             case Cause::spills:
@@ -261,8 +263,8 @@ class Splitter {
                 return pipe_;
             case Cause::memory_latency:
                 return shares_.loads_in_flight > 0.0
-                           ? "about " + format_number(shares_.loads_in_flight, 2) +
-                                 " loads of a waiting warp in flight"
+                           ? "a waiting warp has about " +
+                                 format_number(shares_.loads_in_flight, 2) + " in flight"
                            : std::string();
             case Cause::wrong_pipe:
                 return "fp64 on values of another type";

@@ -69,7 +69,8 @@ void NsightMetrics::keep(std::string_view metric, double value) {
     const bool known = std::any_of(units.begin(), units.end(), [metric](std::string_view unit) {
         return metric.starts_with(unit);
     });
-    const bool extreme = metric.find(".min") != metric.npos || metric.find(".max.") != metric.npos;
+    const bool extreme = metric.find(".min") != metric.npos ||
+                         (metric.find(".max.") != metric.npos && !metric.starts_with("lts__d_"));
     constexpr std::size_t most = 4000;
     if (known && !extreme && counted_.metrics.size() < most) {
         counted_.metrics[std::string(metric)] = value;

@@ -7,6 +7,7 @@ TEST_CASE("a kernel's name loses its return type, parameters and namespaces", "[
     CHECK(short_kernel_name("void copy<float>(float*, float const*)") == "copy<float>");
     CHECK(short_kernel_name("planted::(anonymous namespace)::k04a(float const*, float*)") ==
           "k04a");
+    CHECK(short_kernel_name("planted::<unnamed>::k04a(const float *, float *)") == "k04a");
     CHECK(short_kernel_name("void at::native::vectorized_elementwise_kernel<4, "
                             "at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int, "
                             "at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)") ==
