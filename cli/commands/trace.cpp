@@ -8,6 +8,7 @@
 #include "cli/charts/rank_chart.h"
 #include "cli/commands/commands.h"
 #include "cli/console/json_document.h"
+#include "cli/input/nsight_report.h"
 #include "cli/options/command_line.h"
 #include "cli/options/operation_command.h"
 #include "cli/views/ranks.h"
@@ -148,7 +149,8 @@ int report_traces(const Context& context, const TraceOptions& options) {
     if (options.files.empty()) {
         throw InputError("FILE is missing", {}, "ridge trace trace.json.gz");
     }
-    const auto runs = programs::runs_of(options.files);
+    const ImportedReports imported(options.files);
+    const auto runs = programs::runs_of(imported.files());
     if (options.top < 0) throw InputError("top: a number of rows, or 0 for all");
     if (options.ranks) {
         if (!options.output.empty()) require_report_place(options);
@@ -167,6 +169,7 @@ int report_traces(const Context& context, const TraceOptions& options) {
     bool damaged = false;
     for (const std::vector<std::string>& files : runs) {
         programs::Trace read = programs::read_run(files);
+        if (files.size() == 1) read.file = imported.name_of(files.front());
         if (!options.range.empty()) programs::keep_range(read, options.range);
         const model::Machine& machine = machine_of(options, machines, read);
         reports.push_back(programs::report_of(read, machine, target_of(read, machine, machines)));
@@ -205,11 +208,11 @@ void add_trace_options(CommandLine& line, TraceOptions& options) {
 
 Action build_trace(CommandLine& line, std::span<const std::string> /*arguments*/) {
     const auto options = std::make_shared<TraceOptions>(line);
-    line.positional(
-            "file", options->files,
-            "trace of the PyTorch profiler (.json, .json.gz), Nsight Systems (.sqlite), "
-            "Nsight Compute (.csv) or ridge profile (.ridge, those of one run together); two "
-            "are compared")
+    line.positional("file", options->files,
+                    "trace of the PyTorch profiler (.json, .json.gz), Nsight Systems (.sqlite), "
+                    "Nsight Compute (.csv, .ncu-rep) or ridge profile (.ridge, those of one run "
+                    "together); two "
+                    "are compared")
         .value("FILE");
     add_trace_options(line, *options);
     line.flag("--ranks", options->ranks,

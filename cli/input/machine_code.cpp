@@ -1,7 +1,5 @@
 #include "cli/input/machine_code.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +8,7 @@
 #include <sstream>
 #include <vector>
 
+#include "cli/input/scratch_file.h"
 #include "hardware/error.h"
 #include "plot/process.h"
 
@@ -94,26 +93,6 @@ MachineCode disassembled(const std::string& cubin, const std::string& file) {
             .made_by = "nvdisasm"};
 }
 
-/// A file that is removed at the end.
-class Scratch {
-  public:
-    Scratch() : path_((fs::temp_directory_path() / "ridge-XXXXXX").string()) {
-        const int descriptor = mkstemp(path_.data());
-        if (descriptor < 0) throw InputError("no temporary file can be made");
-        ::close(descriptor);
-    }
-    ~Scratch() {
-        std::error_code error;
-        fs::remove(path_, error);
-    }
-    Scratch(const Scratch&) = delete;
-    Scratch& operator=(const Scratch&) = delete;
-    [[nodiscard]] const std::string& path() const { return path_; }
-
-  private:
-    std::string path_;
-};
-
 bool is_ptx(const std::string& bytes) {
     return bytes.find("\n.version ") != std::string::npos || bytes.starts_with(".version ");
 }
@@ -136,7 +115,7 @@ MachineCode read_machine_code(const std::string& file, const std::string& archit
                 .made_by = "cuobjdump"};
     }
     if (is_ptx(bytes)) {
-        const Scratch cubin;
+        const ScratchFile cubin;
         static_cast<void>(
             output_of({tool("ptxas"), "-arch=" + architecture, file, "-o", cubin.path()}, file));
         return disassembled(cubin.path(), file);

@@ -315,6 +315,11 @@ Residency residency_of(const Counted& counted, const Roofs& roofs) {
     return found;
 }
 
+bool has_stall_reasons(const Counted& counted) {
+    return std::any_of(stall_reasons.begin(), stall_reasons.end(),
+                       [&](const Reason& reason) { return stalled(counted, reason.name) > 0.0; });
+}
+
 LatencyShares latency_of(const Counted& counted, const Loads& loads, const Roofs& roofs) {
     return Sharing(counted, loads, roofs).share();
 }

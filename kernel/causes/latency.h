@@ -39,6 +39,9 @@ struct LatencyShares {
     double loads_in_flight = 0.0;  ///< of a waiting warp, as far as known; 0: not known
 };
 
+/// Whether stall reasons were counted, without which a split says little.
+[[nodiscard]] bool has_stall_reasons(const Counted& counted);
+
 [[nodiscard]] LatencyShares latency_of(const Counted& counted, const Loads& loads,
                                        const Roofs& roofs);
 

@@ -32,6 +32,7 @@ std::optional<kernel::Split> RowCauses::split(std::size_t row) const {
     const auto found = rows_.find(row);
     if (found == rows_.end() || found->second.launches < 1) return std::nullopt;
     kernel::Counted counted = found->second.of;
+    if (!has_stall_reasons(counted)) return std::nullopt;
     counted.measured = time_of(found->second.nanoseconds / found->second.launches);
     return kernel::split_causes(counted, *roofs_);
 }
