@@ -193,7 +193,9 @@ class Splitter {
             return latency_[cause] > 0.0 ? left - latency_[cause] : left;
         }
         // Fewer sectors mean less of everything that follows from them.
-        const double fewer = cause == Cause::uncoalesced ? 1.0 - loads_.scattered : 1.0;
+        const double fewer = cause == Cause::uncoalesced ? 1.0 - loads_.scattered
+                             : cause == Cause::spills    ? 1.0 - loads_.local_share
+                                                         : 1.0;
         double resources = split_.ideal;
         for (const auto& [other, seconds] : resource_) {
             if (other == cause) continue;
