@@ -199,8 +199,22 @@ measure::SuiteResult merged(measure::SuiteResult all, measure::SuiteResult more)
     return all;
 }
 
-std::unique_ptr<measure::Device> open_gpus(const Context& context, std::int32_t gpus) {
-    auto opened = context.open_group({.gpus = gpus});
+/// The GPUs that collectives need, and whether their switch may add; 0 for a single device.
+using Needs = std::pair<std::int32_t, model::SwitchAddition>;
+
+/// NCCL's settings in the environment hold for questions that do not ask otherwise.
+Needs needs_of(Question& question) {
+    auto* const collective = std::get_if<model::Collective>(&question.operation);
+    const auto gpus = measure::ranks_of(question.operation);
+    if (!gpus || collective == nullptr) return {0, model::SwitchAddition::automatic};
+    if (collective->nvls == model::SwitchAddition::automatic) {
+        collective->nvls = measure::additions_of_environment();
+    }
+    return {*gpus, collective->nvls};
+}
+
+std::unique_ptr<measure::Device> open_gpus(const Context& context, const Needs& needs) {
+    auto opened = context.open_group({.gpus = needs.first, .nvls = needs.second});
     if (const auto* missing = std::get_if<measure::Unavailable>(&opened)) {
         throw DeviceError(missing->remedy.empty() ? missing->reason
                                                   : missing->reason + "\n  " + missing->remedy);
@@ -208,13 +222,13 @@ std::unique_ptr<measure::Device> open_gpus(const Context& context, std::int32_t 
     return std::move(std::get<std::unique_ptr<measure::Device>>(opened));
 }
 
-/// Questions by the number of GPUs that they need; 0 for those of a single device.
-std::map<std::int32_t, std::vector<Question>> by_gpus(std::vector<Question> questions,
-                                                      const std::string& pattern) {
-    std::map<std::int32_t, std::vector<Question>> parts;
+std::map<Needs, std::vector<Question>> by_needs(std::vector<Question> questions,
+                                                const std::string& pattern) {
+    std::map<Needs, std::vector<Question>> parts;
     for (Question& question : questions) {
         question.pattern = measure::parse_data_pattern(pattern);
-        parts[measure::ranks_of(question.operation).value_or(0)].push_back(std::move(question));
+        const Needs needs = needs_of(question);
+        parts[needs].push_back(std::move(question));
     }
     if (parts.empty()) {
         throw InputError("op is missing", {},
@@ -237,10 +251,10 @@ int measure_all(const Context& context, const MeasureArguments& arguments) {
     const Interruption interruption;
     const measure::SuiteOptions options = suite_options(context, arguments, interruption);
     measure::SuiteResult result;
-    for (const auto& [gpus, part] : by_gpus(std::move(questions), arguments.pattern)) {
+    for (const auto& [needs, part] : by_needs(std::move(questions), arguments.pattern)) {
         if (result.interrupted || result.stopped) break;
         const std::unique_ptr<measure::Device> group =
-            gpus > 0 ? open_gpus(context, gpus) : nullptr;
+            needs.first > 0 ? open_gpus(context, needs) : nullptr;
         result = merged(std::move(result),
                         measure::measure_suite(group ? *group : *device, part, options));
     }

@@ -44,7 +44,7 @@ struct Context {
     int width = 80;         ///< columns of the terminal
     bool utf8 = true;       ///< the terminal takes UTF-8; if not, charts use ASCII
     OpenDevice open_device = measure::open_device;
-    KeptMachines* kept_machines = nullptr;  ///< for a front end that runs many commands
+    KeptMachines* kept_machines = nullptr;       ///< for a front end that runs many commands
     OpenGroup open_group = measure::open_group;  ///< several GPUs, for collectives
     std::function<std::int32_t()> device_count = measure::device_count;
     std::function<std::vector<measure::GpuPlace>()> topology = measure::topology;

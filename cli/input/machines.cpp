@@ -6,8 +6,10 @@
 
 namespace ridge::cli {
 
-Machines::Machines(hardware::Catalogue catalogue, hardware::View view)
-    : known_(std::make_shared<Known>(Known{.catalogue = std::move(catalogue), .view = view})) {}
+Machines::Machines(hardware::Catalogue catalogue, hardware::View view,
+                   std::optional<model::Cluster> cluster)
+    : known_(std::make_shared<Known>(
+          Known{.catalogue = std::move(catalogue), .view = view, .cluster = std::move(cluster)})) {}
 
 const model::Machine& Machines::at(std::string_view name) {
     Known& known = *known_;
@@ -19,8 +21,9 @@ const model::Machine& Machines::at(std::string_view name) {
         throw InputError(broken->second);
     }
     try {
-        auto machine = std::make_unique<const model::Machine>(
-            model::make_machine(known.catalogue.at(name, known.view)));
+        model::Machine resolved = model::make_machine(known.catalogue.at(name, known.view));
+        resolved.cluster = known.cluster;
+        auto machine = std::make_unique<const model::Machine>(std::move(resolved));
         return *known.resolved.emplace(std::string(name), std::move(machine)).first->second;
     } catch (const InputError& error) {
         if (!canonical.empty()) known.broken.emplace(canonical, error);

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,7 +17,8 @@ namespace ridge::cli {
 /// table of a million rows parses a broken description once. Copies share what they know.
 class Machines {
   public:
-    Machines(hardware::Catalogue catalogue, hardware::View view);
+    Machines(hardware::Catalogue catalogue, hardware::View view,
+             std::optional<model::Cluster> cluster = {});
 
     /// InputError when the name is unknown or its description is broken.
     [[nodiscard]] const model::Machine& at(std::string_view name);
@@ -30,6 +32,7 @@ class Machines {
     struct Known {
         hardware::Catalogue catalogue;
         hardware::View view;
+        std::optional<model::Cluster> cluster{};  ///< around every machine
         std::map<std::string, std::unique_ptr<const model::Machine>, std::less<>> resolved{};
         std::map<std::string, InputError, std::less<>> broken{};
     };

@@ -17,6 +17,10 @@ GpuOptions::GpuOptions(CommandLine& line) {
     line.option("--gpu-file", files_, "GPU description or overlay in TOML; may be repeated")
         .value("FILE")
         .group("GPU");
+    line.option("--cluster", cluster_,
+                "nodes and network in TOML, for collectives among more GPUs than NVLink connects")
+        .value("FILE")
+        .group("GPU");
     line.flag("--datasheet", datasheet_, "datasheet values only: ignore measured overlays")
         .group("GPU");
     line.flag("--analytic", analytic_,
@@ -71,6 +75,7 @@ std::string GpuOptions::origin() const {
 }
 
 Machines GpuOptions::machines(const Context& context) const {
+    if (!cluster_.empty()) return {catalogue(context), view(), model::read_cluster(cluster_)};
     if (context.kept_machines != nullptr && files_.empty()) {
         return context.kept_machines->of(view());
     }

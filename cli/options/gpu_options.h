@@ -47,6 +47,7 @@ class GpuOptions {
 
     std::string gpu_;
     std::vector<std::string> files_;
+    std::string cluster_;
     bool datasheet_ = false;
     bool analytic_ = false;
 };

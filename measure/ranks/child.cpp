@@ -67,33 +67,56 @@ std::string silent(std::span<const Child> children, const std::vector<bool>& ans
 }
 
 /// What runs in the child between fork and exec; only calls that are safe there.
-[[noreturn]] void become(char* const* command, int channel) {
+[[noreturn]] void become(char* const* command, char* const* environment, int channel) {
     setpgid(0, 0);
     if (channel == rank_channel) {
         fcntl(channel, F_SETFD, 0);
     } else {
         dup2(channel, rank_channel);
     }
-    execv(command[0], command);
+    execve(command[0], command, environment);
     constexpr int not_started = 127;
     _exit(not_started);
 }
 
+/// Pointers to the texts, with the null pointer that ends such a list.
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+    std::vector<char*> pointers;
+    pointers.reserve(texts.size() + 1);
+    for (std::string& text : texts) pointers.push_back(text.data());
+    pointers.push_back(nullptr);
+    return pointers;
+}
+
+/// The environment with some settings replaced.
+std::vector<std::string> environment_with(const std::vector<std::string>& settings) {
+    std::vector<std::string> variables = settings;
+    for (char** each = environ; *each != nullptr; ++each) {
+        const std::string_view variable = *each;
+        const std::string_view name = variable.substr(0, variable.find('=') + 1);
+        const bool replaced =
+            std::any_of(settings.begin(), settings.end(),
+                        [name](const std::string& setting) { return setting.starts_with(name); });
+        if (!replaced) variables.emplace_back(variable);
+    }
+    return variables;
+}
+
 }  // namespace
 
-Child Child::start(const std::vector<std::string>& command, std::string name) {
+Child Child::start(const std::vector<std::string>& command, std::string name,
+                   const std::vector<std::string>& settings) {
     RIDGE_CONTRACT(!command.empty());
     std::array<int, 2> ends{};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
         throw DeviceError(name + " cannot start: " + std::strerror(errno));
     }
     std::vector<std::string> words = command;
-    std::vector<char*> pointers;
-    pointers.reserve(words.size() + 1);
-    for (std::string& word : words) pointers.push_back(word.data());
-    pointers.push_back(nullptr);
+    std::vector<std::string> variables = environment_with(settings);
+    const std::vector<char*> pointers = pointers_to(words);
+    const std::vector<char*> environment = pointers_to(variables);
     const pid_t process = fork();
-    if (process == 0) become(pointers.data(), ends[1]);
+    if (process == 0) become(pointers.data(), environment.data(), ends[1]);
     const int reason = errno;
     close(ends[1]);
     if (process < 0) {

@@ -24,8 +24,10 @@ inline constexpr int rank_channel = 3;
 
 class Child {
   public:
-    /// `name` is the child's in messages.
-    [[nodiscard]] static Child start(const std::vector<std::string>& command, std::string name);
+    /// `name` is the child's in messages. `settings` ("NAME=VALUE") take the place of those in the
+    /// environment.
+    [[nodiscard]] static Child start(const std::vector<std::string>& command, std::string name,
+                                     const std::vector<std::string>& settings = {});
     Child(Child&& other) noexcept;
     Child& operator=(Child&& other) noexcept;
     Child(const Child&) = delete;

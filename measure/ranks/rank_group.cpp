@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "hardware/error.h"
 #include "measure/ranks/child.h"
@@ -15,6 +16,7 @@
 namespace ridge::measure {
 namespace {
 
+constexpr const char* no_additions = "NCCL_NVLS_ENABLE=0";
 constexpr double sample_seconds = 1e-3;  ///< that the repetitions of one sample last together
 constexpr std::int32_t fewest_repetitions = 5;
 constexpr std::int32_t most_repetitions = 100;
@@ -25,12 +27,14 @@ class Ranks {
     explicit Ranks(const GroupRequest& request) : seconds_(request.seconds) {
         std::vector<std::string> command = request.command;
         if (command.empty()) command = {"/proc/self/exe", std::string(rank_command)};
+        std::vector<std::string> settings;
+        if (request.nvls == model::SwitchAddition::off) settings.push_back(no_additions);
         for (std::int32_t rank = 0; rank < request.gpus; ++rank) {
             std::vector<std::string> words = command;
             for (const std::int32_t word : {rank, request.gpus, rank}) {
                 words.push_back(std::to_string(word));
             }
-            children_.push_back(Child::start(words, "rank " + std::to_string(rank)));
+            children_.push_back(Child::start(words, "rank " + std::to_string(rank), settings));
         }
     }
     // All channels close before any process is waited for: ranks leave the library together.
@@ -205,6 +209,12 @@ class RankGroup final : public Device {
 };
 
 }  // namespace
+
+model::SwitchAddition additions_of_environment() {
+    const char* const set = std::getenv("NCCL_NVLS_ENABLE");
+    const bool off = set != nullptr && std::string_view(set) == "0";
+    return off ? model::SwitchAddition::off : model::SwitchAddition::automatic;
+}
 
 std::optional<std::int32_t> ranks_of(const model::Operation& operation) {
     const auto* const collective = std::get_if<model::Collective>(&operation);

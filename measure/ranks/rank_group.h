@@ -28,10 +28,14 @@ struct GroupRequest {
     /// What each process runs, before RANK RANKS DEVICE; empty: this program's `measure-rank`.
     std::vector<std::string> command{};
     double seconds = 60.0;  ///< that one step of a rank may take
+    model::SwitchAddition nvls = model::SwitchAddition::automatic;  ///< off: NCCL_NVLS_ENABLE=0
 };
 
 /// Unavailable with the reason that a rank gives; DeviceError when one ends or hangs.
 [[nodiscard]] Maybe<std::unique_ptr<Device>> open_group(const GroupRequest& request);
+
+/// As the environment says: `off` with NCCL_NVLS_ENABLE=0.
+[[nodiscard]] model::SwitchAddition additions_of_environment();
 
 /// Number of GPUs that the operation needs if it is a collective between GPUs, otherwise empty.
 [[nodiscard]] std::optional<std::int32_t> ranks_of(const model::Operation& operation);

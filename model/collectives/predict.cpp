@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string>
 
+#include "model/collectives/kernels.h"
+#include "model/collectives/nodes.h"
 #include "model/collectives/time.h"
 #include "model/collectives/work.h"
 #include "model/roof/band.h"
@@ -72,6 +74,39 @@ CollectiveTime copy_time(const Collective& op, Implementation implementation, Ba
     return host_copy_time(copies, link, op);
 }
 
+/// The costs of kernels from a common start, where they hold: on linked GPUs, without additions in the
+/// switch.
+const CollectiveKernels* kernels_of(const Collective& op, Implementation implementation,
+                                    const Machine& machine) {
+    const bool between = !is_host_copy(op.kind) && implementation != Implementation::copy_engine;
+    const bool holds = between && machine.collective_kernels && machine.fabric &&
+                       machine.are_linked(op.gpus) && op.nvls == SwitchAddition::off;
+    return holds ? &*machine.collective_kernels : nullptr;
+}
+
+/// More than two GPUs were not measured; rings of up to 8 rest on tables, an exchange on nothing.
+Validity validity_of_kernel(const Collective& op) {
+    const bool known = op.gpus == 2 || (op.gpus <= 8 && op.kind != CollectiveKind::all_to_all);
+    return known && op.bytes <= std::int64_t{1} << 30 ? Validity::validated
+                                                      : Validity::extrapolated;
+}
+
+/// What a graph or a call adds to the kernel of a collective. Times fitted to tables are those of
+/// collectives in a row already. (eq. C11)
+Time gaps_around_kernel(const Collective& op, const Prediction& prediction, CollectivePath path,
+                        LaunchMode launch, const Machine& machine) {
+    const CollectiveCalls& calls = machine.collective_kernels->calls;
+    const bool kernel = op.nvls == SwitchAddition::off;
+    if (launch == LaunchMode::kernel) return Time{};
+    if (launch == LaunchMode::graph && !kernel) return launch_gaps(machine, launch, 1);
+    const Time in_a_row =
+        kernel ? calls.gap - hidden_in_a_row(*machine.collective_kernels, op, path) : Time{};
+    if (launch == LaunchMode::graph) return in_a_row;
+    const Time host =
+        prediction.implementation == Implementation::torch ? calls.framework : calls.library;
+    return std::max(in_a_row, host - prediction.time);
+}
+
 /// What the launch adds to the copy or kernel. The time of a copy of pageable memory already
 /// includes the call.
 Time gaps_of(const Collective& op, const Prediction& prediction, LaunchMode launch,
@@ -82,14 +117,71 @@ Time gaps_of(const Collective& op, const Prediction& prediction, LaunchMode laun
     return host_call_time(*machine.copies, op.kind, prediction.time) - prediction.time;
 }
 
-}  // namespace
-
-Outcome predict(const Collective& op, const Execution& execution, const Machine& machine) {
-    if (op.gpus > most_gpus_of_a_node) {
-        return NotModelled{std::to_string(op.gpus) +
-                           " GPUs are more than one node has, and links " +
-                           "between nodes are not modelled"};
+/// An engine's own all-reduce; beyond its largest message, the library's ring. (eq. C12)
+Outcome custom_prediction(const Collective& op, LaunchMode launch, Bandwidth link,
+                          const Machine& machine) {
+    if (!machine.custom_reduce || !machine.are_linked(op.gpus)) {
+        return NotModelled{machine.name + " has no model.collective.custom for " +
+                           std::to_string(op.gpus) + " GPUs"};
     }
+    const CustomReduce& custom = *machine.custom_reduce;
+    const bool own = static_cast<double>(op.bytes) * units::B <= custom.most;
+    if (!own) {
+        const Execution library{.implementation = Implementation::library,
+                                .launch = LaunchMode::graph};
+        Outcome outcome = predict(op, library, machine);
+        if (auto* const ring = std::get_if<Prediction>(&outcome)) {
+            ring->implementation = Implementation::custom;
+        }
+        return outcome;
+    }
+    Prediction prediction = counted(op, Implementation::custom, link_bytes(op), link);
+    settle_times(prediction, custom_time(custom, op));
+    apply_band(prediction, BandClass::ring, Confidence::family, validity_of(op));
+    if (launch == LaunchMode::stream && prediction.time < custom.call) {
+        const Time waiting = custom.call - prediction.time;
+        prediction.time += waiting;
+        prediction.low += waiting;
+        prediction.high += waiting;
+    }
+    return prediction;
+}
+
+/// Among the GPUs of several nodes. No measurement stands behind the network, so the band is wide.
+/// (eq. C13)
+Outcome prediction_over_nodes(const Collective& op, const Execution& execution,
+                              const Machine& machine) {
+    const Cluster& cluster = *machine.cluster;
+    if (op.gpus > cluster.gpus()) {
+        return NotModelled{"cluster " + cluster.name + " has " + std::to_string(cluster.gpus()) +
+                           " GPUs"};
+    }
+    if (op.gpus % cluster.domain != 0) {
+        return NotModelled{"gpus must be a multiple of the " + std::to_string(cluster.domain) +
+                           " GPUs of a node of cluster " + cluster.name};
+    }
+    Outcome outcome = predict(within_node(cluster, op), execution, machine);
+    auto* const inside = std::get_if<Prediction>(&outcome);
+    if (inside == nullptr) return outcome;
+    const NetworkTime network = network_time(cluster, op);
+    const Bytes crossing =
+        network.wire * (cluster.network * (cluster.efficiency / cluster.oversubscription));
+    Prediction prediction = counted(op, inside->implementation, crossing, cluster.network);
+    settle_times(prediction, {.start = inside->time,
+                              .hops = network.steps,
+                              .wire = network.wire,
+                              .total = time_over_nodes(cluster, op, inside->time),
+                              .handled = crossing});
+    apply_band(prediction, BandClass::estimate, Confidence::family, Validity::extrapolated);
+    return prediction;
+}
+
+/// Whether the GPUs are in one node: that of the cluster, or any.
+bool in_one_node(const Collective& op, const Machine& machine) {
+    return op.gpus <= (machine.cluster ? machine.cluster->domain : most_gpus_of_a_node);
+}
+
+Outcome predict_in_node(const Collective& op, const Execution& execution, const Machine& machine) {
     const bool host = is_host_copy(op.kind);
     const bool linked = machine.are_linked(op.gpus);
     const std::optional<FabricParameters>& fabric = linked ? machine.fabric : machine.host_fabric;
@@ -101,15 +193,28 @@ Outcome predict(const Collective& op, const Execution& execution, const Machine&
         return NotModelled{machine.name + std::string(host ? " has no pcie.per_direction"
                                                            : " has no link.per_direction")};
     }
-    const Implementation implementation = execution.implementation == Implementation::automatic
-                                              ? Implementation::library
-                                              : execution.implementation;
+    const bool called =
+        !host && linked && machine.collective_kernels && execution.launch == LaunchMode::stream;
+    const Implementation implementation = execution.implementation != Implementation::automatic
+                                              ? execution.implementation
+                                          : called ? Implementation::torch
+                                                   : Implementation::library;
     const bool in_switch = !host && fabric && adds_in_switch(*fabric, op);
     Prediction prediction =
         counted(op, implementation, in_switch ? switch_bytes(op) : link_bytes(op), *link);
     const bool by_engine = implementation == Implementation::copy_engine;
     const bool copies = host || by_engine;
-    if (copies ? !machine.copies : !fabric) {
+    if (implementation == Implementation::custom) {
+        return custom_prediction(op, execution.launch, *link, machine);
+    }
+    const CollectiveKernels* const kernels = kernels_of(op, implementation, machine);
+    CollectivePath path = CollectivePath::simple;
+    if (kernels != nullptr) {
+        const CollectiveTime time = kernel_time(*kernels, *fabric, op);
+        path = time.path;
+        settle_times(prediction, time);
+        apply_band(prediction, class_of(time.path), kernels->confidence, validity_of_kernel(op));
+    } else if (copies ? !machine.copies : !fabric) {
         settle_roofline(prediction, op, machine);
     } else {
         const CollectiveTime time = copies ? copy_time(op, implementation, *link, *machine.copies)
@@ -119,16 +224,32 @@ Outcome predict(const Collective& op, const Execution& execution, const Machine&
                    copies ? Confidence::family : fabric->confidence,
                    copies ? Validity::validated : validity_of(op));
     }
-    const Time gaps = gaps_of(op, prediction, execution.launch, machine);
-    prediction.time += gaps;
-    prediction.low += gaps;
-    prediction.high += gaps;
+    const bool surrounded = !copies && linked && machine.collective_kernels;
+    const Time gaps = surrounded
+                          ? gaps_around_kernel(op, prediction, path, execution.launch, machine)
+                          : gaps_of(op, prediction, execution.launch, machine);
+    prediction.time = std::max(prediction.time + gaps, prediction.lower_bound);
+    prediction.low = std::max(prediction.low + gaps, prediction.lower_bound);
+    prediction.high = std::max(prediction.high + gaps, prediction.time);
     if (host) {
         prediction.note(note::HostLink{});
     } else if (!linked) {
         prediction.note(note::NoLinks{});
     }
     return prediction;
+}
+
+}  // namespace
+
+Outcome predict(const Collective& op, const Execution& execution, const Machine& machine) {
+    if (is_host_copy(op.kind) || in_one_node(op, machine)) {
+        return predict_in_node(op, execution, machine);
+    }
+    if (machine.cluster) return prediction_over_nodes(op, execution, machine);
+    return NotModelled{
+        std::to_string(op.gpus) +
+        " GPUs are more than one node has, and links between nodes are modelled only "
+        "with a description of them (--cluster FILE)"};
 }
 
 }  // namespace ridge::model

@@ -155,8 +155,8 @@ CollectiveTime ring_time(const FabricParameters& fabric, const Collective& op,
 }
 
 bool adds_in_switch(const FabricParameters& fabric, const Collective& op) {
-    return op.kind == CollectiveKind::all_reduce && added_by_switch(op.type) &&
-           fabric.nvls_gpus > 0 && op.gpus >= fabric.nvls_gpus;
+    return op.nvls != SwitchAddition::off && op.kind == CollectiveKind::all_reduce &&
+           added_by_switch(op.type) && fabric.nvls_gpus > 0 && op.gpus >= fabric.nvls_gpus;
 }
 
 CollectiveTime collective_time(const FabricParameters& fabric, const Collective& op) {

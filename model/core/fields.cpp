@@ -20,6 +20,7 @@ constexpr std::array<std::string_view, 5> epilogues{"none", "bias", "bias_relu",
 constexpr std::array<std::string_view, 2> phases{"prefill", "decode"};
 constexpr std::array<std::string_view, 2> directions{"forward", "backward"};
 constexpr std::array<std::string_view, 3> axes{"rows", "columns", "all"};
+constexpr std::array<std::string_view, 2> switch_additions{"auto", "off"};
 const std::array<std::string_view, access_pattern_count> patterns{
     name_of(AccessPattern::strided),   name_of(AccessPattern::misaligned),
     name_of(AccessPattern::divergent), name_of(AccessPattern::bank_conflict),
@@ -56,6 +57,8 @@ std::int64_t parse_word(Field field, std::string_view name, std::string_view tex
             return parse_enumerator(directions, name, text);
         case axis:
             return parse_enumerator(axes, name, text);
+        case nvls:
+            return parse_enumerator(switch_additions, name, text);
         case phase:
             return parse_enumerator(phases, name, text);
         case distribution:
@@ -85,6 +88,8 @@ std::string word_text(Field field, std::int64_t value) {
             return std::string(directions[position]);
         case axis:
             return std::string(axes[position]);
+        case nvls:
+            return std::string(switch_additions[position]);
         case phase:
             return std::string(phases[position]);
         case distribution:
@@ -139,6 +144,8 @@ std::vector<std::string_view> words_of(const OperationInfo& operation, Field fie
             return listed(directions);
         case axis:
             return listed(axes);
+        case nvls:
+            return listed(switch_additions);
         case phase:
             return listed(phases);
         case distribution:
@@ -339,7 +346,8 @@ Operation make_collective(OperationKind kind, const Parameters& p) {
     return Collective{.kind = collective_kind(kind),
                       .gpus = p.count_or(gpus, 2),
                       .bytes = p.count(bytes),
-                      .type = enumerator_or(p, dtype, DataType::bf16)};
+                      .type = enumerator_or(p, dtype, DataType::bf16),
+                      .nvls = enumerator_or(p, nvls, SwitchAddition::automatic)};
 }
 
 }  // namespace

@@ -111,12 +111,13 @@ enum class Field : std::uint8_t {
     direction,
     gpus,
     bytes,
+    nvls,
     impl,
     tile,
     l2,
     launch
 };
-inline constexpr std::size_t field_count = 54;
+inline constexpr std::size_t field_count = 55;
 
 enum class FieldKind : std::uint8_t { count, flag, word, text };
 

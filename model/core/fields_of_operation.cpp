@@ -129,6 +129,7 @@ class FieldsOf {
         word_unless(Field::dtype, op.type, DataType::bf16);
         unless(Field::gpus, op.gpus, 2);
         count(Field::bytes, op.bytes);
+        word_unless(Field::nvls, op.nvls, SwitchAddition::automatic);
     }
 
     [[nodiscard]] Parameters parameters() && { return std::move(parameters_); }

@@ -48,7 +48,8 @@ enum class Implementation : std::uint8_t {
     tiled,
     register_tiled,
     mma,
-    wgmma
+    wgmma,
+    custom  ///< all_reduce: an engine's own, over the memory of its peers
 };
 
 /// State of the L2 cache when the operation starts. It holds the inputs (warm), or other data that

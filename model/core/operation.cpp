@@ -299,9 +299,9 @@ void check(const Collective& op) {
     const bool host =
         op.kind == CollectiveKind::host_to_device || op.kind == CollectiveKind::device_to_host;
     if (host) return;
-    if (op.gpus < 2 || op.gpus > most_gpus_of_a_node) {
-        throw InputError("gpus must be between 2 and " + std::to_string(most_gpus_of_a_node) +
-                         " (one node), got " + std::to_string(op.gpus));
+    if (op.gpus < 2 || op.gpus > most_gpus) {
+        throw InputError("gpus must be between 2 and " + std::to_string(most_gpus) + ", got " +
+                         std::to_string(op.gpus));
     }
 }
 

@@ -269,14 +269,19 @@ enum class CollectiveKind : std::uint8_t {
     host_to_device,
     device_to_host
 };
-/// GPUs of one node at most: links between nodes are not modelled.
+/// GPUs of one node at most, unless a description of its nodes says more (model/machine/cluster.h).
 inline constexpr std::int64_t most_gpus_of_a_node = 16;
+inline constexpr std::int64_t most_gpus = 1'000'000;
+
+/// Whether the switch between the GPUs may add (NVLS): as the library chooses, or never.
+enum class SwitchAddition : std::uint8_t { automatic, off };
 
 struct Collective {
     CollectiveKind kind = CollectiveKind::all_reduce;
     std::int64_t gpus = 2;
     std::int64_t bytes = 0;
     DataType type = DataType::bf16;  ///< of the elements: switches add only floating types
+    SwitchAddition nvls = SwitchAddition::automatic;
 };
 
 using Operation = std::variant<Matmul, Attention, Mla, Moe, Elementwise, RowWise, Transpose, Copy,

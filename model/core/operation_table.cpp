@@ -81,6 +81,8 @@ constexpr std::array<FieldInfo, field_count> fields{{
     {direction, "direction", FieldKind::word, "forward or backward", "forward"},
     {gpus, "gpus", FieldKind::count, "GPUs that take part", "2"},
     {bytes, "bytes", FieldKind::count, "message size in bytes (not elements)"},
+    {nvls, "nvls", FieldKind::word,
+     "whether the switch between the GPUs may add (NVLS): auto, or off", "auto"},
     {impl, "impl", FieldKind::word, "implementation", "auto"},
     {tile, "tile", FieldKind::word, "tile MxN[xK] instead of the model's choice",
      "the model's choice"},
@@ -120,8 +122,9 @@ constexpr std::array gather_required{rows, cols, table_rows};
 constexpr std::array access_required{pattern, elements};
 constexpr std::array access_optional{dtype, stride, offset, paths, ways, impl, l2, launch};
 constexpr std::array collective_required{bytes};
-constexpr std::array collective_optional{gpus, dtype, launch};
+constexpr std::array collective_optional{gpus, dtype, nvls, impl, launch};
 constexpr std::array transfer_optional{gpus, dtype, impl, launch};
+constexpr std::array send_optional{gpus, dtype, nvls, impl, launch};
 
 constexpr std::array matmul_ways{
     Implementation::library, Implementation::naive,          Implementation::coalesced,
@@ -148,7 +151,11 @@ constexpr std::array transpose_ways{Implementation::tiled, Implementation::naive
 constexpr std::array plain_ways{Implementation::bundled, Implementation::torch};
 constexpr std::array bundled_way{Implementation::bundled};
 constexpr std::array library_way{Implementation::library};
-constexpr std::array send_ways{Implementation::library, Implementation::copy_engine};
+constexpr std::array collective_ways{Implementation::library, Implementation::torch};
+constexpr std::array all_reduce_ways{Implementation::library, Implementation::torch,
+                                     Implementation::custom};
+constexpr std::array send_ways{Implementation::library, Implementation::torch,
+                               Implementation::copy_engine};
 constexpr std::array host_ways{Implementation::library, Implementation::pageable};
 
 using Kind = OperationKind;
@@ -194,17 +201,16 @@ const std::array<OperationInfo, operation_kind_count> operations{{
      "strided, misaligned or repeated reads, divergent branches, bank conflicts, a pointer chase",
      access_required, access_optional, bundled_way},
     {Kind::all_reduce, "all_reduce", "sum over GPUs, result everywhere", collective_required,
-     collective_optional, library_way},
+     collective_optional, all_reduce_ways},
     {Kind::all_gather, "all_gather", "concatenation over GPUs, result everywhere",
-     collective_required, collective_optional, library_way},
+     collective_required, collective_optional, collective_ways},
     {Kind::reduce_scatter, "reduce_scatter", "sum over GPUs, each GPU keeps a part",
-     collective_required, collective_optional, library_way},
+     collective_required, collective_optional, collective_ways},
     {Kind::all_to_all, "all_to_all", "every GPU sends a part to every other", collective_required,
-     collective_optional, library_way},
+     collective_optional, collective_ways},
     {Kind::broadcast, "broadcast", "one GPU sends to all others", collective_required,
-     collective_optional, library_way},
-    {Kind::send, "send", "one GPU sends to another", collective_required, transfer_optional,
-     send_ways},
+     collective_optional, collective_ways},
+    {Kind::send, "send", "one GPU sends to another", collective_required, send_optional, send_ways},
     {Kind::host_to_device, "host_to_device", "copy from host memory, pinned or pageable",
      collective_required, transfer_optional, host_ways},
     {Kind::device_to_host, "device_to_host", "copy to host memory, pinned or pageable",

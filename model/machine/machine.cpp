@@ -270,6 +270,7 @@ Machine make_machine(const Description& gpu) {
     machine.fabric = resolve_fabric(gpu);
     machine.host_fabric = resolve_host_fabric(gpu);
     resolve_copies(gpu, machine);
+    resolve_collective_kernels(gpu, machine);
     if (!has_time_models(machine)) return machine;
     const Consists consists = consists_of(machine, gpu);
     if (machine.special_rate) {

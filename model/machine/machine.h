@@ -20,6 +20,8 @@
 #include "model/core/data_type.h"
 #include "model/core/static_vector.h"
 #include "model/machine/attention_parameters.h"
+#include "model/machine/cluster.h"
+#include "model/machine/collective_kernels.h"
 #include "model/machine/evidence.h"
 #include "model/machine/fabric_parameters.h"
 #include "model/machine/launch.h"
@@ -114,7 +116,10 @@ struct Machine {
     std::optional<MemoryParameters> memory;             ///< of the model of memory-bound kernels
     std::optional<FabricParameters> fabric;             ///< of the model of collectives
     std::optional<FabricParameters> host_fabric;  ///< over PCIe, for more GPUs than are linked
-    std::optional<CopyParameters> copies;         ///< costs of copies without a kernel
+    std::optional<CollectiveKernels> collective_kernels;  ///< of NCCL on linked GPUs
+    std::optional<CustomReduce> custom_reduce;            ///< of an engine on linked GPUs
+    std::optional<Cluster> cluster;        ///< the nodes around it, if the user describes them
+    std::optional<CopyParameters> copies;  ///< costs of copies without a kernel
     MatmulCalibration matmul;
     Laws laws;                                   ///< of parameters that carry over
     BundledCounts bundled;                       ///< of the bundled products and attention

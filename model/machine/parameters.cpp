@@ -59,6 +59,8 @@ void visit_all(const Visit& visit) {
     std::apply(tables, torch_choice_sections());
     std::apply(tables, bundled_count_sections());
     tables(fabric_sections(), send_sections());
+    std::apply(tables, collective_kernel_sections());
+    tables(custom_reduce_sections());
     std::apply(tables, copy_sections());
     tables(matmul_call_sections(), matmul_sections(), bundled_matmul_sections(),
            mla_decode_sections(), mla_prefill_sections(), moe_sections(), law_sections());

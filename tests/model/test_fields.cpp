@@ -30,6 +30,7 @@ std::string sample_of(const FieldInfo& info) {
                                                                {"launch", "graph"},
                                                                {"pattern", "divergent"},
                                                                {"axis", "columns"},
+                                                               {"nvls", "off"},
                                                                {"phase", "decode"},
                                                                {"kv_dtype", "fp8"},
                                                                {"distribution", "power_law_1.2"}};

@@ -1,0 +1,129 @@
+#include "model/machine/collective_kernels.h"
+#include "model/machine/machine.h"
+#include "model/machine/section_reader.h"
+
+namespace ridge::model {
+namespace {
+
+using hardware::Description;
+
+using ranges::data_rate;
+using ranges::factor;
+using ranges::share_of_peak;
+using ranges::span_of_time;
+
+using enum Origin;
+using enum Need;
+constexpr hardware::Range kernel_bytes{1.0, 1e12};
+constexpr hardware::Range channel_count{1.0, 64.0};
+
+// clang-format off
+using L = LowLatencyRing;
+constexpr std::array low_latency_table{
+    parameter<&L::start>("start", span_of_time, "kernel and first synchronisation", {measured}, required),
+    parameter<&L::hop>("hop", span_of_time, "one step of the ring", {measured}, required),
+    parameter<&L::doubling>("doubling", span_of_time, "added start time for each doubling of the channels", {measured}, required),
+    parameter<&L::pass>("pass", span_of_time, "a pass of 4 KiB of one channel through one primitive", {measured}, required),
+    parameter<&L::chain>("chain", factor, "passes of a broadcast, over those of one primitive", {measured}, required),
+    parameter<&L::channels>("channels", channel_count, "most channels", {assumed}, required),
+};
+
+using B = BulkRing;
+constexpr std::array bulk_table{
+    parameter<&B::start>("start", span_of_time, "kernel and first synchronisation", {measured, measured}, required),
+    parameter<&B::hop>("hop", span_of_time, "one step of the ring", {measured, measured}, required),
+    parameter<&B::rate>("rate", share_of_peak, "wire bandwidth over the link rate", {measured, measured}, required),
+    parameter<&B::chain_rate>("chain_rate", share_of_peak, "the same for a broadcast", {measured, measured}, required),
+    parameter<&B::local_share>("local_share", factor, "share of its own part that a GPU copies or adds beside the wire", {measured, measured}, required),
+    parameter<&B::fill>("fill", span_of_time, "longest additional time of large messages; absent if there is none", {measured, measured}),
+    parameter<&B::fill_bytes>("fill_bytes", kernel_bytes, "bytes at which 63 % of that time is reached", {measured, measured}),
+};
+
+using P = PeerExchange;
+constexpr std::array exchange_table{
+    parameter<&P::ll_start>("ll_start", span_of_time, "start with protocol LL", {measured}, required),
+    parameter<&P::ll_peer>("ll_peer", span_of_time, "each further peer with protocol LL", {measured}, required),
+    parameter<&P::ll_rate>("ll_rate", data_rate, "bandwidth to one peer with protocol LL", {measured}, required),
+    parameter<&P::start>("start", span_of_time, "start with protocol Simple", {measured}, required),
+    parameter<&P::rate>("rate", share_of_peak, "wire bandwidth over the link rate", {measured}, required),
+    parameter<&P::fill>("fill", span_of_time, "longest fill of the pipeline", {measured}, required),
+    parameter<&P::fill_bytes>("fill_bytes", kernel_bytes, "bytes at which 63 % of that fill is reached", {measured}, required),
+};
+
+using S = SendCosts;
+constexpr std::array one_way_table{
+    parameter<&S::ll_start>("ll_start", span_of_time, "start with protocol LL", {measured}, required),
+    parameter<&S::ll_rate>("ll_rate", data_rate, "bandwidth with protocol LL", {measured}, required),
+    parameter<&S::start>("start", span_of_time, "start with protocol Simple", {measured}, required),
+    parameter<&S::rate>("rate", share_of_peak, "wire bandwidth over the link rate", {measured}, required),
+    parameter<&S::fill>("fill", span_of_time, "longest fill of the pipeline", {measured}, required),
+    parameter<&S::fill_bytes>("fill_bytes", kernel_bytes, "bytes at which 63 % of that fill is reached", {measured}, required),
+};
+
+using C = CollectiveCalls;
+constexpr std::array call_table{
+    parameter<&C::gap>("gap", span_of_time, "between collectives in a graph", {measured}, required),
+    parameter<&C::drain>("drain", span_of_time, "broadcast and send: time after the sender is done, which the next in a row hides", {measured}, required),
+    parameter<&C::bulk_drain>("bulk_drain", span_of_time, "the same with protocol Simple, beyond that with LL", {measured}, required),
+    parameter<&C::drain_bytes>("drain_bytes", kernel_bytes, "bytes at which 63 % of that is reached", {measured}, required),
+    parameter<&C::library>("library", span_of_time, "the host's time for a call of the library", {measured}, required),
+    parameter<&C::framework>("framework", span_of_time, "the host's time for a call of PyTorch", {measured}, required),
+};
+
+using R = CustomReduce;
+constexpr std::array custom_table{
+    parameter<&R::start>("start", span_of_time, "one-shot: start", {tables}, required),
+    parameter<&R::peer>("peer", span_of_time, "one-shot: each further peer", {tables}, required),
+    parameter<&R::rate>("rate", data_rate, "one-shot: rate at which a GPU reads the messages of its peers", {tables}, required),
+    parameter<&R::split_start>("split_start", span_of_time, "two-shot: start", {tables}, required),
+    parameter<&R::split_rate>("split_rate", data_rate, "two-shot: bus bandwidth", {tables}, required),
+    parameter<&R::most>("most", kernel_bytes, "larger messages go to the library", {assumed}, required),
+    parameter<&R::call>("call", span_of_time, "the host's time for a call of the engine", {tables}, required),
+};
+// clang-format on
+
+template <auto member>
+constexpr auto in_kernels = in_held<&Machine::collective_kernels, member>;
+using K = CollectiveKernels;
+constexpr std::array low_latency_places{section<L, in_kernels<&K::ll>>(
+    "collective.kernel.ll", "ring with protocol LL", low_latency_table)};
+constexpr std::array bulk_places{
+    section<B, in_kernels<&K::ll128>>("collective.kernel.ll128", "ring with protocol LL128",
+                                      bulk_table),
+    section<B, in_kernels<&K::simple>>("collective.kernel.simple", "ring with protocol Simple",
+                                       bulk_table, 1)};
+constexpr std::array exchange_places{
+    section<P, in_kernels<&K::peer>>("collective.kernel.all_to_all", "all-to-all", exchange_table)};
+constexpr std::array one_way_places{section<S, in_kernels<&K::send>>(
+    "collective.kernel.send", "send to one other GPU", one_way_table)};
+constexpr std::array call_places{section<C, in_kernels<&K::calls>>(
+    "collective.kernel.calls", "what surrounds the kernel of a collective", call_table)};
+
+constexpr auto custom_place = [](auto& machine) {
+    return machine.custom_reduce ? &*machine.custom_reduce : nullptr;
+};
+constexpr std::array custom_places{
+    section<R, custom_place>("collective.custom", "an engine's own all-reduce", custom_table)};
+
+}  // namespace
+
+std::span<const Section<CustomReduce>> custom_reduce_sections() {
+    return custom_places;
+}
+
+const CollectiveKernelSections& collective_kernel_sections() {
+    static const CollectiveKernelSections all{low_latency_places, bulk_places, exchange_places,
+                                              one_way_places, call_places};
+    return all;
+}
+
+void resolve_collective_kernels(const Description& gpu, Machine& machine) {
+    CustomReduce custom;
+    if (read_section(gpu, custom_places[0], custom)) machine.custom_reduce = custom;
+    resolve_sections(gpu, collective_kernel_sections(), machine, &Machine::collective_kernels);
+    if (!machine.collective_kernels) return;
+    machine.collective_kernels->confidence =
+        confidence_of(evidence_of(gpu, low_latency_places[0], "start"));
+}
+
+}  // namespace ridge::model

@@ -1,0 +1,103 @@
+// Costs of the kernels of NCCL on linked GPUs, from a common start, without additions in the switch
+// (docs/model.md C8 to C11), and of the host around them.
+//
+//   const auto kernels = resolve_collective_kernels(description);
+//   kernels->ll.hop   // of one step of a ring with protocol LL
+//
+// They are the fields `model.collective.kernel.*` of a description. The fields `model.collective.*`
+// (fabric_parameters.h), fitted to tables of graphs with additions in the switch, stay beside them;
+// neither refits the other.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <tuple>
+
+#include "hardware/description.h"
+#include "hardware/quantity.h"
+#include "model/core/prediction.h"
+#include "model/machine/fabric_parameters.h"
+#include "model/machine/parameter.h"
+
+namespace ridge::model {
+
+struct Machine;
+
+/// A ring with protocol LL: 512 threads of each channel pass 4 KiB at a time. (eq. C8)
+struct LowLatencyRing {
+    Time start{};
+    Time hop{};             ///< of one step
+    Time doubling{};        ///< of the start, for each doubling of the channels
+    Time pass{};            ///< of a pass of one channel through one primitive
+    double chain = 1.0;     ///< passes of a broadcast over those of one primitive
+    double channels = 1.0;  ///< most channels
+};
+
+/// A ring with protocol LL128 or Simple. (eq. C9)
+struct BulkRing {
+    Time start{};
+    Time hop{};
+    double rate = 1.0;         ///< over the link rate
+    double chain_rate = 1.0;   ///< the same for a broadcast
+    double local_share = 0.0;  ///< of its own part that a GPU copies or adds beside the wire
+    Time fill{};               ///< longest additional time of large messages
+    Bytes fill_bytes{};        ///< at which 63 % of it is reached
+};
+
+/// All-to-all. (eq. C10)
+struct PeerExchange {
+    Time ll_start{};
+    Time ll_peer{};  ///< of each further peer
+    Bandwidth ll_rate{};
+    Time start{};
+    double rate = 1.0;  ///< over the link rate
+    Time fill{};
+    Bytes fill_bytes{};
+};
+
+/// What surrounds a kernel. (eq. C11)
+struct CollectiveCalls {
+    Time gap{};           ///< between collectives in a graph
+    Time drain{};         ///< after the sender is done, which the next operation in a row hides: LL
+    Time bulk_drain{};    ///< the same with protocol Simple, beyond that with LL
+    Bytes drain_bytes{};  ///< at which 63 % of it is reached
+    Time library{};       ///< the host's time for a call of NCCL
+    Time framework{};     ///< the host's time for a call of PyTorch
+};
+
+/// An engine's own all-reduce over the memory of its peers. (eq. C12)
+struct CustomReduce {
+    Time start{};        ///< one-shot: every GPU reads all messages
+    Time peer{};         ///< of each further peer
+    Bandwidth rate{};    ///< at which it reads them
+    Time split_start{};  ///< two-shot: every GPU adds one part, and all read the sums
+    Bandwidth split_rate{};
+    Bytes most{};  ///< larger messages go to the library
+    Time call{};   ///< the host's time for a call of the engine
+};
+
+struct CollectiveKernels {
+    LowLatencyRing ll;
+    BulkRing ll128;
+    BulkRing simple;
+    PeerExchange peer;
+    SendCosts send;
+    CollectiveCalls calls;
+    Confidence confidence = Confidence::family;
+};
+
+using CollectiveKernelSections =
+    std::tuple<std::span<const Section<LowLatencyRing>>, std::span<const Section<BulkRing>>,
+               std::span<const Section<PeerExchange>>, std::span<const Section<SendCosts>>,
+               std::span<const Section<CollectiveCalls>>>;
+
+/// The sections `model.collective.kernel`, of machines that have `collective_kernels`.
+[[nodiscard]] const CollectiveKernelSections& collective_kernel_sections();
+
+/// The section `model.collective.custom`, of machines that have `custom_reduce`.
+[[nodiscard]] std::span<const Section<CustomReduce>> custom_reduce_sections();
+
+/// Reads the costs into a machine; none if the description lacks one of the fields.
+void resolve_collective_kernels(const hardware::Description& gpu, Machine& machine);
+
+}  // namespace ridge::model
