@@ -11,7 +11,7 @@
 #include <string>
 
 #include "cli/commands/batch.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 
 namespace {
 
@@ -55,7 +55,7 @@ void predict_rows(benchmark::State& state, const std::string& csv) {
         std::ostream out(&nothing);
         std::ostream err(&nothing);
         const cli::Context context{.in = in, .out = out, .err = err};
-        cli::Machines machines(model::catalogue(), hardware::View::calibrated);
+        cli::Machines machines(model::catalogue(), model::View::calibrated);
         const cli::BatchOptions options{
             .file = "-", .gpu = "h100-sxm", .operation = {}, .defaults = {}, .keep = {}, .jobs = 1};
         const cli::BatchResult result = cli::predict_batch(context, machines, options);

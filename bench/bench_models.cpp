@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "programs/configs/presets.h"
 #include "programs/serving.h"
 

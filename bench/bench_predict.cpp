@@ -7,8 +7,8 @@
 #include <functional>
 #include <string>
 
+#include "model/catalogue/catalogue.h"
 #include "model/core/fields.h"
-#include "model/machine/catalogue.h"
 #include "model/predict.h"
 
 namespace {
@@ -36,7 +36,7 @@ constexpr std::array cases{
     Case{"all_reduce", "all_reduce bytes=1073741824 gpus=8"}};
 
 void predict_one(benchmark::State& state, const std::string& gpu, const std::string& text) {
-    const hardware::Catalogue catalogue = model::catalogue();
+    const model::Catalogue catalogue = model::catalogue();
     const model::Machine machine = model::make_machine(catalogue.at(gpu));
     const model::OperationText parsed = model::parse_operation(text);
     const model::Operation operation = model::make_operation(parsed.kind, parsed.parameters);

@@ -3,10 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstdlib>
-#include <filesystem>
-#include <set>
-#include <system_error>
 #include <utility>
 
 #include "hardware/consistency.h"
@@ -17,9 +13,6 @@
 
 namespace ridge::hardware {
 namespace {
-
-/// The origin of the files in the program.
-constexpr const char* built_in = "built in";
 
 /// The name in lower case, without vendor names; any run of characters other than letters and
 /// digits becomes one "-".
@@ -46,47 +39,19 @@ std::string folded(std::string_view name) {
     return result;
 }
 
-bool is_correction(const std::string& path) {
-    return lies_in(path, correction_section);
-}
-
-void drop_corrections(Description& device) {
-    std::erase_if(device.data, [](const auto& field) { return is_correction(field.first); });
-}
-
 void append(std::vector<Problem>& to, const std::vector<Problem>& from) {
     to.insert(to.end(), from.begin(), from.end());
 }
 
 }  // namespace
 
-Catalogue::Catalogue(Schema schema) : schema_(std::move(schema)) {}
+Catalogue::Catalogue(Schema schema, const Form& form) : schema_(std::move(schema)), form_(form) {}
 
-Catalogue Catalogue::embedded(const Schema& schema) {
-    Catalogue catalogue(schema);
+Catalogue Catalogue::embedded(const Schema& schema, const Form& form) {
+    Catalogue catalogue(schema, form);
     for (const EmbeddedFile& file : embedded_files()) {
-        catalogue.add_item(SharedText::in_program(file.text), std::string(file.path), built_in);
-    }
-    return catalogue;
-}
-
-Catalogue Catalogue::with_user_files(const Schema& schema, std::string_view without) {
-    Catalogue catalogue = embedded(schema);
-    const std::string folder = user_folder();
-    std::error_code error;
-    if (folder.empty() || !std::filesystem::is_directory(folder, error)) return catalogue;
-    std::set<std::string> files;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-        const bool counts = entry.path().extension() == ".toml" && entry.path() != without;
-        if (counts) files.insert(entry.path().string());
-    }
-    if (error) throw InputError("cannot list \"" + folder + "\": " + error.message());
-    for (const std::string& file : files) {
-        try {
-            catalogue.add_file(file);
-        } catch (const InputError& broken) {
-            catalogue.left_out_.emplace_back(broken.what());
-        }
+        catalogue.add_item(SharedText::in_program(file.text), std::string(file.path),
+                           std::string(built_in));
     }
     return catalogue;
 }
@@ -96,7 +61,7 @@ std::string Catalogue::add_file(const std::string& path) {
 }
 
 std::string Catalogue::add_text(const std::string& toml, const std::string& origin) {
-    const Loaded header = load_header(toml, origin);
+    const Loaded header = load_header(toml, origin, form_);
     throw_problems(header.problems);
     add_item(SharedText::copy_of(toml), origin, origin);
     cache_->loaded.clear();
@@ -105,7 +70,7 @@ std::string Catalogue::add_text(const std::string& toml, const std::string& orig
 }
 
 void Catalogue::add_item(SharedText text, const std::string& file, const std::string& origin) {
-    Loaded loaded = load_header(text.view(), file);
+    Loaded loaded = load_header(text.view(), file, form_);
     throw_problems(loaded.problems);
     Item item{.header = std::move(loaded.description), .text = std::move(text), .replaced = {}};
     item.header.location.file = file;
@@ -174,123 +139,105 @@ std::string Catalogue::suggestion(std::string_view name) const {
     return text.empty() ? "`ridge gpus` lists the known GPUs" : text + "?";
 }
 
-/// Adds what the architecture holds, and what that inherits in turn: the kernels of a framework.
-void Catalogue::take_inheritance(Description& device, std::vector<Problem>& problems) const {
+const Catalogue::Item* Catalogue::item(std::string_view name) const {
+    const auto device = devices_.find(name);
+    if (device != devices_.end()) return &device->second;
+    const auto architecture = architectures_.find(name);
+    return architecture == architectures_.end() ? nullptr : &architecture->second;
+}
+
+const Description* Catalogue::header(std::string_view name) const {
+    const Item* const found = item(name);
+    return found == nullptr ? nullptr : &found->header;
+}
+
+Loaded Catalogue::user_fields(const std::string& name, std::span<const std::string> only) const {
+    const Item* const found = item(name);
+    if (found == nullptr || found->header.origin == built_in) return {};
+    return load_fields(found->text, found->header.location.file, schema_, only, form_);
+}
+
+Description Catalogue::loaded(const Item& item, std::vector<Problem>& problems) const {
+    Loaded read = load_text(item.text, item.header.location.file, schema_, form_);
+    append(problems, read.problems);
+    return std::move(read.description);
+}
+
+/// Adds the architecture that the device names, and what that inherits in turn.
+void Catalogue::add_architectures(Layers& layers) const {
     constexpr int most = 8;
-    std::string wanted = device.inherits;
-    std::vector<std::string> architectures;
-    Location location = device.location;
+    std::string wanted = layers.device.inherits;
+    Location location = layers.device.location;
     for (int depth = 0; !wanted.empty(); ++depth) {
         const auto parent = architectures_.find(wanted);
         if (parent == architectures_.end() || depth == most) {
+            if (std::find(form_.roots.begin(), form_.roots.end(), wanted) != form_.roots.end()) {
+                return;
+            }
             const std::string reason = depth == most ? "\", which inherits from too many others"
                                                      : "\", which is not a known architecture";
-            problems.push_back(
+            layers.problems.push_back(
                 {location, std::string("inherits from \"").append(wanted).append(reason)});
             return;
         }
-        Loaded loaded =
-            load_text(parent->second.text, parent->second.header.location.file, schema_);
-        append(problems, loaded.problems);
-        architectures.push_back(std::exchange(wanted, loaded.description.inherits));
-        location = loaded.description.location;
-        const std::vector<CarriedOver> carried = std::move(loaded.description.carried_over);
-        device = inherit(std::move(device), std::move(loaded.description));
-        for (const CarriedOver& each : carried) take_carried(device, each, architectures, problems);
+        Description architecture = loaded(parent->second, layers.problems);
+        location = architecture.location;
+        wanted = architecture.inherits;
+        layers.architectures.push_back(std::move(architecture));
     }
 }
 
-/// Adds parameters from the file of another device or architecture.
-void Catalogue::take_carried(Description& device, const CarriedOver& carried,
-                             std::span<const std::string> architectures,
-                             std::vector<Problem>& problems) const {
-    if (carried.from == device.name) return;
-    const auto relative = devices_.find(carried.from);
-    const auto family = architectures_.find(carried.from);
-    if (relative == devices_.end() && family == architectures_.end()) {
-        problems.push_back(
-            {carried.location, "carries parameters over from \"" + carried.from +
-                                   "\", which is not a known device or architecture"});
-        return;
-    }
-    const Item& item = relative != devices_.end() ? relative->second : family->second;
-    Loaded loaded = load_fields(item.text, item.header.location.file, schema_, carried.paths);
-    append(problems, loaded.problems);
-    device = carry_over(std::move(device), std::move(loaded.description), architectures);
-}
-
-/// Adds the corrections of the related device that `device` names, unless it has its own.
-/// Corrections that a user fitted to that device are not taken: they need parameters that `device`
-/// does not have.
-void Catalogue::take_corrections(Description& device, std::vector<Problem>& problems) const {
-    if (device.corrections.empty()) return;
-    const std::string relative = canonical_name(device.corrections);
-    if (relative.empty() || relative == device.name) {
-        problems.push_back({device.location, "uses the corrections of \"" + device.corrections +
-                                                 "\", which is not another known device"});
-        return;
-    }
-    for (const Item& overlay : overlays_) {
-        if (overlay.header.origin != built_in || overlay.header.overlay != relative) continue;
-        Loaded loaded = load_text(overlay.text, overlay.header.location.file, schema_);
-        append(problems, loaded.problems);
-        const std::size_t removed = std::erase_if(
-            loaded.description.data, [](const auto& field) { return !is_correction(field.first); });
-        if (removed > 0 && loaded.description.data.empty()) continue;
-        device = inherit(std::move(device), std::move(loaded.description));
-        device.origin += ", with the corrections of " + overlay.header.name;
-    }
-}
-
-std::pair<Description, std::vector<Problem>> Catalogue::inspect(std::string_view name,
-                                                                View view) const {
+Layers Catalogue::layers(std::string_view name, Overlays overlays) const {
     const std::string canonical = canonical_name(name);
     if (canonical.empty()) {
         throw InputError("unknown GPU \"" + std::string(name.substr(0, 80)) + "\"", {},
                          suggestion(name));
     }
     const Item& item = devices_.find(canonical)->second;
-    auto [device, problems] = load_text(item.text, item.header.location.file, schema_);
-    device.origin = item.header.origin;
+    Layers layers;
+    layers.device = loaded(item, layers.problems);
+    std::string& origin = layers.device.origin;
+    origin = item.header.origin;
     if (item.replaced == built_in) {
-        device.origin += ", in place of the built-in " + canonical;
+        origin += ", in place of the built-in " + canonical;
     } else if (!item.replaced.empty()) {
-        device.origin += ", in place of " + canonical + " of " + item.replaced;
+        origin += ", in place of " + canonical + " of " + item.replaced;
     }
-    take_inheritance(device, problems);
+    add_architectures(layers);
     for (const Item& overlay : overlays_) {
-        if (view == View::datasheet || canonical_name(overlay.header.overlay) != canonical)
+        if (overlays == Overlays::left_out || canonical_name(overlay.header.overlay) != canonical)
             continue;
-        Loaded loaded = load_text(overlay.text, overlay.header.location.file, schema_);
-        append(problems, loaded.problems);
-        device = apply_overlay(std::move(device), std::move(loaded.description));
-        device.origin += ", with " + (overlay.header.origin == built_in
-                                          ? "the built-in overlay " + overlay.header.name
-                                          : overlay.header.origin);
+        layers.overlays.push_back(loaded(overlay, layers.problems));
+        origin += ", with " + (overlay.header.origin == built_in
+                                   ? "the built-in overlay " + overlay.header.name
+                                   : overlay.header.origin);
     }
-    if (view == View::calibrated) take_corrections(device, problems);
-    if (view != View::calibrated) drop_corrections(device);
-    append(problems, missing_fields(device));
-    append(problems, check_consistency(device));
-    return {std::move(device), std::move(problems)};
+    return layers;
 }
 
-const Description& Catalogue::at(std::string_view name, View view) const {
-    std::pair<std::string, View> key{canonical_name(name), view};
+std::pair<Description, std::vector<Problem>> Catalogue::inspect(std::string_view name,
+                                                                Overlays overlays) const {
+    Layers parts = layers(name, overlays);
+    Description device = std::move(parts.device);
+    for (Description& each : parts.architectures) {
+        device = inherit(std::move(device), std::move(each));
+    }
+    for (Description& each : parts.overlays) {
+        device = apply_overlay(std::move(device), std::move(each));
+    }
+    append(parts.problems, missing_fields(device));
+    append(parts.problems, check_consistency(device));
+    return {std::move(device), std::move(parts.problems)};
+}
+
+const Description& Catalogue::at(std::string_view name, Overlays overlays) const {
+    std::pair<std::string, Overlays> key{canonical_name(name), overlays};
     const std::lock_guard lock(cache_->mutex);
     const auto found = cache_->loaded.find(key);
     if (found != cache_->loaded.end()) return found->second;
-    auto [device, problems] = inspect(name, view);
+    auto [device, problems] = inspect(name, overlays);
     throw_problems(problems);
     return cache_->loaded.emplace(std::move(key), std::move(device)).first->second;
-}
-
-std::string user_folder() {
-    const char* config = std::getenv("XDG_CONFIG_HOME");  // NOLINT(concurrency-mt-unsafe)
-    if (config != nullptr && *config != '\0') return std::string(config) + "/ridge/gpus";
-    const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe)
-    if (home == nullptr || *home == '\0') return {};
-    return std::string(home) + "/.config/ridge/gpus";
 }
 
 std::vector<Problem> check_file(const std::string& path, const Schema& schema) {
@@ -305,7 +252,7 @@ std::vector<Problem> check_file(const std::string& path, const Schema& schema) {
         return {
             {loaded.description.location, "overlays \"" + name + "\", which is not a known GPU"}};
     }
-    return catalogue.inspect(name, View::calibrated).second;
+    return catalogue.inspect(name, Overlays::applied).second;
 }
 
 }  // namespace ridge::hardware

@@ -31,8 +31,15 @@ std::string_view to_string(DescriptionKind kind) {
             return "architecture";
         case DescriptionKind::overlay:
             return "overlay";
+        case DescriptionKind::data:
+            return "data";
     }
     contract_violated("the kind of description is known", __FILE__, __LINE__);
+}
+
+std::string Row::text(std::string_view key) const {
+    const auto found = texts.find(key);
+    return found == texts.end() || found->second.empty() ? std::string() : found->second.front();
 }
 
 std::string written(const Datum& datum) {
@@ -48,9 +55,10 @@ const Datum* Description::find(std::string_view path) const {
 
 const Datum* Description::find_kind(std::string_view path, ValueKind wanted,
                                     const Dimension& dimension) const {
-    if (!path.starts_with("model.")) {  // the owner of these fields checks them
-        const Field* const field = device_schema().find(path);
-        RIDGE_CONTRACT(field != nullptr);
+    const Field* const field = device_schema().find(path);
+    if (field == nullptr) {  // a field of a larger schema, whose owner checks it
+        RIDGE_CONTRACT(!device_schema().is_section(path.substr(0, path.find('.'))));
+    } else {
         RIDGE_CONTRACT(field->kind == wanted && field->dimension == dimension);
     }
     return find(path);

@@ -37,6 +37,12 @@ struct Source {
     std::string key;
     Provenance provenance = Provenance::vendor;
     std::string text;
+    /// What made the number, where a program did: the command, what it read, the digest of that, and
+    /// the day.
+    SharedText command{};
+    SharedText records{};
+    SharedText digest{};
+    SharedText date{};
 };
 
 /// A value that another source gives for the same field.
@@ -71,17 +77,20 @@ struct Tolerance {
     std::string reason;
 };
 
-/// Parameters that the GPUs of an architecture take from one GPU, or from another architecture, unless
-/// their own files have them.
-struct CarriedOver {
-    std::string from;                ///< name of that device or architecture
-    std::vector<std::string> paths;  ///< fields, and sections with all that they hold
+/// A table of texts that a form allows beside the fields (`loader.h`): [[NAME]] or [NAME].
+struct Row {
+    std::string table;
+    std::map<std::string, std::vector<std::string>, std::less<>> texts;
     Location location;
+
+    /// The only text of a key; "" if there is none.
+    [[nodiscard]] std::string text(std::string_view key) const;
 };
 
 /// What is described. A GPU has multiprocessors with limits; other accelerators need not. An
-/// architecture holds what all its GPUs share. An overlay adds fields to one device.
-enum class DescriptionKind { gpu, accelerator, architecture, overlay };
+/// architecture holds what all its GPUs share. An overlay adds fields to one device. Data is a file of
+/// another form (`loader.h`).
+enum class DescriptionKind { gpu, accelerator, architecture, overlay, data };
 
 [[nodiscard]] std::string_view to_string(DescriptionKind kind);
 
@@ -101,15 +110,15 @@ class Description {
     std::string title;
     std::string vendor;
     std::vector<std::string> aliases;
-    std::string inherits;     ///< name of the architecture file, empty when none
-    std::string overlay;      ///< name of the device that an overlay adds to
-    std::string corrections;  ///< name of the device whose corrections it uses, empty when none
-    std::string origin;       ///< "built in", or the user's files that define or change it
+    std::string inherits;  ///< name of the architecture file, empty when none
+    std::string overlay;   ///< name of the device that an overlay adds to
+    std::string origin;    ///< "built in", or the user's files that define or change it
     std::map<std::string, Source, std::less<>> sources;
     Data data;
     std::vector<Tolerance> tolerances;
-    std::vector<CarriedOver> carried_over;  ///< by an architecture
-    Location location;                      ///< where its file gives the name
+    Row words;              ///< further keys of the header that the form of the file allows
+    std::vector<Row> rows;  ///< further tables
+    Location location;      ///< where its file gives the name
 
     [[nodiscard]] const Datum* find(std::string_view path) const;
 

@@ -2,7 +2,6 @@
 // Fields and sources are moved, not copied.
 #include <algorithm>
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,8 +23,9 @@ std::map<std::string, std::string> merge_sources(Description& to, Description& f
                                             present->second.provenance != source.provenance);
         if (!clashes) continue;
         const std::string name = key + " (" + from.name + ")";
-        to.sources.insert_or_assign(
-            name, Source{.key = name, .provenance = source.provenance, .text = source.text});
+        Source renamed = source;
+        renamed.key = name;
+        to.sources.insert_or_assign(name, std::move(renamed));
         names.emplace(key, name);
     }
     to.sources.merge(from.sources);
@@ -58,21 +58,11 @@ Description inherit(Description device, Description parent) {
     return device;
 }
 
-Description carry_over(Description device, Description from,
-                       std::span<const std::string> architectures) {
-    for (auto& [path, datum] : from.data) {
-        datum.sources.assign(1, from.name);
-        datum.disputes.clear();
-    }
-    const bool related =
-        std::find(architectures.begin(), architectures.end(), from.inherits) != architectures.end();
-    const Source source{
-        .key = from.name,
-        .provenance = related ? Provenance::derived : Provenance::estimate,
-        .text = "carried over from " + (from.title.empty() ? from.name : from.title)};
-    from.sources = {{from.name, source}};
-    from.tolerances.clear();
-    return inherit(std::move(device), std::move(from));
+Description complete(Description device, Description other) {
+    const auto names = merge_sources(device, other);
+    for (auto& [path, datum] : other.data) rename_sources(datum, names);
+    device.data.merge(other.data);
+    return device;
 }
 
 Description apply_overlay(Description device, Description overlay) {

@@ -51,7 +51,9 @@ std::string to_json(const Description& description, const Schema& schema) {
     root["kind"] = to_string(description.kind);
     root["aliases"] = description.aliases;
     root["inherits"] = description.inherits;
-    if (!description.corrections.empty()) root["corrections"] = description.corrections;
+    for (const auto& [key, texts] : description.words.texts) {
+        if (texts.size() == 1) root[key] = texts.front();
+    }
     root["origin"] = description.origin;
     for (const auto& [key, source] : description.sources) {
         root["sources"][key] = {{"kind", to_string(source.provenance)}, {"text", source.text}};

@@ -38,9 +38,14 @@ bool is_plain_name(std::string_view name) {
 /// Walks a document once and collects its contents and its problems.
 class DescriptionReader {
   public:
-    DescriptionReader(const Node& root, SharedText text, const Schema& schema,
+    DescriptionReader(const Node& root, SharedText text, const Schema& schema, const Form& form,
                       std::span<const std::string> only = {})
-        : root_(root), text_(std::move(text)), schema_(schema), only_(only) {}
+        : root_(root),
+          text_(std::move(text)),
+          schema_(schema),
+          form_(form),
+          header_keys_(keys_of(form)),
+          only_(only) {}
 
     Loaded read() {
         constexpr std::size_t usual_fields = 512;
@@ -48,10 +53,12 @@ class DescriptionReader {
         if (only_.empty()) loaded_.description.data.reserve(usual_fields);
         if (const Node* sources = root_.child("sources")) read_sources(*sources);
         if (const Node* tolerance = root_.child("tolerance")) read_tolerances(*tolerance);
-        if (const Node* carried = root_.child("carried_over")) read_carried_over(*carried);
         for (const Node& child : root_.children) {
-            if (is_header_key(child.key) || is_unread(child.key)) continue;
-            read_fields(context_, text_, child, loaded_.description);
+            if (is_row_table(child.key)) {
+                read_rows(child);
+            } else if (!is_header_key(child.key)) {
+                read_fields(context_, text_, child, loaded_.description);
+            }
         }
         return finished();
     }
@@ -62,17 +69,24 @@ class DescriptionReader {
     }
 
   private:
-    static constexpr std::array<std::string_view, 12> header_keys{
-        "schema",   "kind",    "name",        "title",   "vendor",    "aliases",
-        "inherits", "overlay", "corrections", "sources", "tolerance", "carried_over"};
+    static constexpr std::array<std::string_view, 10> usual_keys{
+        "schema",  "kind",     "name",    "title",   "vendor",
+        "aliases", "inherits", "overlay", "sources", "tolerance"};
 
     Loaded finished() {
         loaded_.problems = std::move(nodes_.problems);
         return std::move(loaded_);
     }
 
-    static bool is_header_key(std::string_view key) {
-        return std::find(header_keys.begin(), header_keys.end(), key) != header_keys.end();
+    static std::vector<std::string_view> keys_of(const Form& form) {
+        std::vector<std::string_view> keys(usual_keys.begin(), usual_keys.end());
+        keys.insert(keys.end(), form.words.begin(), form.words.end());
+        keys.insert(keys.end(), form.tables.begin(), form.tables.end());
+        return keys;
+    }
+
+    [[nodiscard]] bool is_header_key(std::string_view key) const {
+        return std::find(header_keys_.begin(), header_keys_.end(), key) != header_keys_.end();
     }
 
     std::string_view header_text(std::string_view key, bool required) {
@@ -94,16 +108,7 @@ class DescriptionReader {
         } else if (schema->kind != NodeKind::integer || schema->integer != 1) {
             nodes_.report(schema->location(), "schema must be 1, the only supported version");
         }
-        if (const Node* kind = root_.child("kind")) {
-            const std::string_view text = nodes_.string_of(*kind, "kind");
-            const auto found = named_value(described_kinds, text);
-            if (found) description.kind = *found;
-            if (!found && !text.empty()) {
-                nodes_.report(kind->location(),
-                              "unknown kind \"" + std::string(text) +
-                                  "\": gpu, accelerator, architecture or overlay");
-            }
-        }
+        read_kind();
         const bool device = description.kind == DescriptionKind::gpu ||
                             description.kind == DescriptionKind::accelerator;
         description.name = header_text("name", true);
@@ -121,13 +126,36 @@ class DescriptionReader {
             nodes_.report(root_.child("overlay")->key_location(),
                           "only a file with kind = \"overlay\" can name a device to overlay");
         }
-        description.corrections = header_text("corrections", false);
-        if (!description.corrections.empty() && !device) {
-            nodes_.report(root_.child("corrections")->key_location(),
-                          "only a device can use the corrections of another");
+        for (const std::string_view word : form_.words) {
+            const Node* const node = root_.child(word);
+            if (node == nullptr) continue;
+            description.words.texts.emplace(word, nodes_.strings_of(*node, word));
+            description.words.location = node->location();
         }
         if (const Node* aliases = root_.child("aliases")) {
             description.aliases = nodes_.strings_of(*aliases, "aliases");
+        }
+    }
+
+    void read_kind() {
+        const Node* const kind = root_.child("kind");
+        Description& description = loaded_.description;
+        if (!form_.kind.empty()) description.kind = DescriptionKind::data;
+        if (kind == nullptr && form_.kind.empty()) return;
+        const std::string_view text =
+            kind == nullptr ? std::string_view() : nodes_.string_of(*kind, "kind");
+        if (!form_.kind.empty()) {
+            if (text == form_.kind) return;
+            nodes_.report(kind == nullptr ? Location{.file = *root_.file, .line = 1, .column = 1}
+                                          : kind->location(),
+                          "kind must be \"" + std::string(form_.kind) + "\"");
+            return;
+        }
+        const auto found = named_value(described_kinds, text);
+        if (found) description.kind = *found;
+        if (!found && !text.empty()) {
+            nodes_.report(kind->location(), "unknown kind \"" + std::string(text) +
+                                                "\": gpu, accelerator, architecture or overlay");
         }
     }
 
@@ -148,7 +176,8 @@ class DescriptionReader {
                                   ", text = \"...\" }");
                 continue;
             }
-            nodes_.reject_other_keys(entry, {"kind", "text"}, "a source");
+            nodes_.reject_other_keys(
+                entry, {"kind", "text", "command", "records", "digest", "date"}, "a source");
             const std::string_view kind_text = nodes_.string_of(*kind, "kind");
             const auto provenance = named_value(provenances, kind_text);
             if (provenance) {
@@ -159,8 +188,17 @@ class DescriptionReader {
                                                     "\": vendor, measured, derived or estimate");
             }
             source.text = nodes_.string_of(*text, "text");
+            source.command = optional_text(entry, "command");
+            source.records = optional_text(entry, "records");
+            source.digest = optional_text(entry, "digest");
+            source.date = optional_text(entry, "date");
             loaded_.description.sources.emplace(source.key, std::move(source));
         }
+    }
+
+    SharedText optional_text(const Node& table, std::string_view key) {
+        const Node* const node = table.child(key);
+        return node == nullptr ? SharedText() : text_.part(nodes_.string_of(*node, key));
     }
 
     void read_tolerances(const Node& list) {
@@ -192,67 +230,66 @@ class DescriptionReader {
         }
     }
 
-    void read_carried_over(const Node& list) {
-        if (list.kind != NodeKind::array) {
-            nodes_.report(list.location(), "carried_over must be written [[carried_over]]");
+    [[nodiscard]] bool is_row_table(std::string_view key) const {
+        return std::find(form_.tables.begin(), form_.tables.end(), key) != form_.tables.end();
+    }
+
+    /// A table of texts, or several.
+    void read_rows(const Node& table) {
+        if (table.kind == NodeKind::table) {
+            read_row(table, table.key);
             return;
         }
-        if (loaded_.description.kind != DescriptionKind::architecture) {
-            nodes_.report(list.location(), "only an architecture can carry parameters over");
+        if (table.kind != NodeKind::array) {
+            nodes_.report(table.location(), std::string(table.key) + " must be a table");
             return;
         }
-        for (const Node& entry : list.children) {
-            const Node* from = entry.child("from");
-            const Node* parameters = entry.child("parameters");
-            if (from == nullptr || parameters == nullptr) {
-                nodes_.report(entry.location(), "carried_over needs from and parameters");
-                continue;
+        for (const Node& entry : table.children) {
+            if (entry.kind == NodeKind::table) {
+                read_row(entry, table.key);
+            } else {
+                nodes_.report(entry.location(), std::string(table.key) + " must be written [[" +
+                                                    std::string(table.key) + "]]");
             }
-            nodes_.reject_other_keys(entry, {"from", "parameters"}, "carried_over");
-            CarriedOver carried{.from = std::string(nodes_.string_of(*from, "from")),
-                                .paths = nodes_.strings_of(*parameters, "parameters"),
-                                .location = from->location()};
-            for (const std::string& path : carried.paths) {
-                if (!is_known(path)) report_unknown(context_, *parameters, path);
-            }
-            loaded_.description.carried_over.push_back(std::move(carried));
         }
     }
 
-    /// Whether the section holds the model's parameters and the schema describes the hardware only.
-    [[nodiscard]] bool is_unread(std::string_view section) const {
-        return section == model_section && !schema_.is_section(model_section);
-    }
-
-    [[nodiscard]] bool is_known(std::string_view path) const {
-        return is_unread(path.substr(0, path.find('.'))) || schema_.find(path) != nullptr ||
-               schema_.is_section(path);
+    void read_row(const Node& entry, std::string_view table) {
+        Row row{.table = std::string(table), .texts = {}, .location = entry.location()};
+        for (const Node& child : entry.children) {
+            row.texts.emplace(child.key, nodes_.strings_of(child, child.key));
+        }
+        loaded_.description.rows.push_back(std::move(row));
     }
 
     const Node& root_;
     SharedText text_;  ///< the text that the nodes' strings point into
     const Schema& schema_;
+    const Form& form_;
+    std::vector<std::string_view> header_keys_;
     std::span<const std::string> only_;  ///< fields and sections to read; empty: all of them
     NodeReader nodes_;
-    FieldContext context_{nodes_, schema_, header_keys, only_};
+    FieldContext context_{nodes_, schema_, header_keys_, only_};
     Loaded loaded_;
 };
 
 }  // namespace
 
-Loaded load_text(std::string_view toml, const std::string& file, const Schema& schema) {
-    return load_text(SharedText::copy_of(toml), file, schema);
+Loaded load_text(std::string_view toml, const std::string& file, const Schema& schema,
+                 const Form& form) {
+    return load_text(SharedText::copy_of(toml), file, schema, form);
 }
 
-Loaded load_text(const SharedText& toml, const std::string& file, const Schema& schema) {
-    return load_fields(toml, file, schema, {});
+Loaded load_text(const SharedText& toml, const std::string& file, const Schema& schema,
+                 const Form& form) {
+    return load_fields(toml, file, schema, {}, form);
 }
 
 Loaded load_fields(const SharedText& toml, const std::string& file, const Schema& schema,
-                   std::span<const std::string> only) {
+                   std::span<const std::string> only, const Form& form) {
     const Document document = parse_document(toml.view(), file);
     if (document.problem) return {.description = {}, .problems = {*document.problem}};
-    Loaded loaded = DescriptionReader(document.root, toml, schema, only).read();
+    Loaded loaded = DescriptionReader(document.root, toml, schema, form, only).read();
     loaded.description.origin = file;
     std::stable_sort(
         loaded.problems.begin(), loaded.problems.end(), [](const Problem& a, const Problem& b) {
@@ -262,13 +299,27 @@ Loaded load_fields(const SharedText& toml, const std::string& file, const Schema
     return loaded;
 }
 
-Loaded load_header(std::string_view toml, const std::string& file) {
-    const std::size_t section = toml.starts_with('[') ? 0 : toml.find("\n[");
-    const Document document = parse_document(toml.substr(0, section), file);
+namespace {
+
+std::string_view header_of(std::string_view toml) {
+    return toml.substr(0, toml.starts_with('[') ? 0 : toml.find("\n["));
+}
+
+}  // namespace
+
+Loaded load_header(std::string_view toml, const std::string& file, const Form& form) {
+    const Document document = parse_document(header_of(toml), file);
     if (document.problem) return {.description = {}, .problems = {*document.problem}};
-    Loaded loaded = DescriptionReader(document.root, {}, device_schema()).read_names();
+    Loaded loaded = DescriptionReader(document.root, {}, device_schema(), form).read_names();
     loaded.description.origin = file;
     return loaded;
+}
+
+std::string kind_of(std::string_view toml, const std::string& file) {
+    const Document document = parse_document(header_of(toml), file);
+    const Node* const kind = document.problem ? nullptr : document.root.child("kind");
+    return kind != nullptr && kind->kind == NodeKind::text ? std::string(kind->text)
+                                                           : std::string();
 }
 
 std::vector<Problem> missing_fields(const Description& description) {

@@ -5,9 +5,8 @@
 //   const Schema all = device_schema().with(more);                // plus the fields of a model
 //
 // A schema is a value that loader, catalogue, listing, JSON and documentation all use. The facts
-// about devices are defined in schema.cpp, one row each. The section `model` belongs to the code
-// that predicts: `with` adds its fields (`model/machine/catalogue.h`). A schema without them
-// ignores the section.
+// about devices are defined in schema.cpp, one row each. Code that adds knowledge of its own to a
+// device adds its fields to the schema (`with`).
 #pragma once
 
 #include <cstddef>
@@ -89,12 +88,6 @@ class Schema {
 
 /// The facts about devices.
 [[nodiscard]] const Schema& device_schema();
-
-/// The section that a schema may lack and then ignores.
-inline constexpr std::string_view model_section = "model";
-
-/// The part of that section that corrects predictions by the residuals of measured shapes.
-inline constexpr std::string_view correction_section = "model.residual";
 
 /// Suffix for the base unit of a field in JSON names: "bytes_per_s"; "" for counts.
 [[nodiscard]] std::string_view unit_suffix(const Field& field);

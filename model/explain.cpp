@@ -279,6 +279,17 @@ std::string words(const note::PaddedOperands& padding) {
                        format(padding.time));
 }
 
+std::string words(const note::OtherSoftware& software) {
+    return fmt::format(
+        "{} has no kernels of its own for this operation: those of {}, which it uses",
+        software.asked.name(), software.used.name());
+}
+
+std::string words(const note::OtherVersion& version) {
+    return fmt::format("no fit to {} for this GPU: its parameters are those of {}",
+                       version.asked.name(), version.fitted.name());
+}
+
 std::string words(const note::BiasSpread& bias) {
     return fmt::format(
         "the rows of the result are padded, so a kernel first spreads the bias over it, {}",

@@ -16,6 +16,7 @@
 #include "model/moe/predict.h"
 #include "model/residual/correction.h"
 #include "model/roof/account.h"
+#include "model/software.h"
 #include "model/streams/predict.h"
 
 namespace ridge::model {
@@ -97,6 +98,16 @@ Time kernel_time(const Prediction& prediction, const Operation& operation,
     return found == nullptr ? prediction.time : std::min(prediction.time, found->time);
 }
 
+/// By the software and the mode that the execution asks for.
+Outcome predict_chosen(const Operation& operation, const Execution& execution,
+                       const Machine& machine) {
+    const SoftwareRun run = run_of(operation, execution, machine);
+    if (run.machine == nullptr) return NotModelled{run.refusal};
+    Outcome outcome = predict(operation, run.execution, *run.machine);
+    if (auto* const prediction = std::get_if<Prediction>(&outcome)) note_software(run, *prediction);
+    return outcome;
+}
+
 /// Corrects the times of the kernels. Returns whether the correction depends on the state of the
 /// L2.
 bool correct(Prediction& prediction, const Operation& operation, const Execution& execution,
@@ -108,6 +119,7 @@ bool correct(Prediction& prediction, const Operation& operation, const Execution
 }  // namespace
 
 Outcome predict(const Operation& operation, const Execution& execution, const Machine& machine) {
+    if (is_chosen(execution)) return predict_chosen(operation, execution, machine);
     Outcome outcome = analytic(operation, execution, machine);
     auto* const prediction = std::get_if<Prediction>(&outcome);
     if (prediction == nullptr) return outcome;
@@ -127,6 +139,19 @@ Outcome predict(const Operation& operation, const Execution& execution, const Ma
 
 WarmAndCold predict_warm_and_cold(const Operation& operation, Execution execution,
                                   const Machine& machine) {
+    if (is_chosen(execution)) {
+        const SoftwareRun run = run_of(operation, execution, machine);
+        if (run.machine == nullptr) {
+            return {.warm = NotModelled{run.refusal}, .cold = NotModelled{run.refusal}};
+        }
+        WarmAndCold both = predict_warm_and_cold(operation, run.execution, *run.machine);
+        for (Outcome* const each : {&both.warm, &both.cold}) {
+            if (auto* const prediction = std::get_if<Prediction>(each)) {
+                note_software(run, *prediction);
+            }
+        }
+        return both;
+    }
     execution.l2 = L2State::warm;
     Outcome warm = predict(operation, execution, machine);
     execution.l2 = L2State::cold;

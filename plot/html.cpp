@@ -181,13 +181,13 @@ std::string page_data(std::span<const Chart> charts) {
 namespace {
 
 std::string style() {
-    std::string out(page_style());
+    std::string out(page_file("page.css"));
     out += light_style_sheet();
     out += "@media screen and (prefers-color-scheme:dark){\n";
-    out += dark_style();
+    out += page_file("dark.css");
     out += dark_style_sheet();
     out += "}\n@media print{\n";
-    out += print_style();
+    out += page_file("print.css");
     return out + "}\n";
 }
 
@@ -198,9 +198,9 @@ bool same_axes(const Chart& a, const Chart& b) {
 
 std::string script() {
     std::string out = "(() => {\n'use strict';\n";
-    for (const std::string_view part : {axes_script(), chart_script(), interaction_script(),
-                                        spans_script(), table_script(), start_script()}) {
-        out += part;
+    for (const std::string_view part :
+         {"axes.js", "chart.js", "interaction.js", "spans.js", "table.js", "start.js"}) {
+        out += page_file(part);
     }
     return out + "})();\n";
 }

@@ -1,20 +1,19 @@
 // The style and the scripts of chart pages: the files of plot/page/, embedded when ridge is built.
-// The scripts share one scope and run in the order given here.
+//
+//   page_file("chart.js")
 #pragma once
 
+#include <span>
 #include <string_view>
+
+#include "hardware/embedded.h"
 
 namespace ridge::plot {
 
-[[nodiscard]] std::string_view page_style();
-[[nodiscard]] std::string_view dark_style();   ///< added to it for readers who prefer dark
-[[nodiscard]] std::string_view print_style();  ///< added to it on paper
+/// All files, sorted by path; the build generates the definition.
+[[nodiscard]] std::span<const hardware::EmbeddedFile> page_files();
 
-[[nodiscard]] std::string_view axes_script();
-[[nodiscard]] std::string_view chart_script();
-[[nodiscard]] std::string_view interaction_script();
-[[nodiscard]] std::string_view spans_script();
-[[nodiscard]] std::string_view table_script();
-[[nodiscard]] std::string_view start_script();
+/// The text of the file of this name.
+[[nodiscard]] std::string_view page_file(std::string_view name);
 
 }  // namespace ridge::plot

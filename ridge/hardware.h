@@ -1,6 +1,6 @@
 // GPUs as data: quantities with units, descriptions in which every number has a source.
 //
-//   const ridge::hardware::Catalogue gpus = ridge::model::catalogue();     // see <ridge/predict.h>
+//   const ridge::model::Catalogue gpus = ridge::model::catalogue();     // see <ridge/predict.h>
 //   const auto bandwidth = 4.8 * ridge::units::TB / ridge::units::s;
 //
 // The names are documented where they are declared. Invalid input throws ridge::InputError.

@@ -14,12 +14,12 @@
 // What the model does not know is a value with the reason (`NotModelled`).
 #pragma once
 
+#include "model/catalogue/catalogue.h"
 #include "model/core/fields.h"
 #include "model/core/implementation.h"
 #include "model/core/operation.h"
 #include "model/core/prediction.h"
 #include "model/explain.h"
-#include "model/machine/catalogue.h"
 #include "model/machine/machine.h"
 #include "model/predict.h"
 #include "ridge/hardware.h"

@@ -3,7 +3,7 @@
 //   #include <ridge/records.h>                                             // link with ridge::measure
 //
 //   const auto file = ridge::measure::read_all_records({"records/h200-sxm-judge"});
-//   const auto found = ridge::measure::validate(file.records, gpus, ridge::hardware::View::calibrated);
+//   const auto found = ridge::measure::validate(file.records, gpus, ridge::model::View::calibrated);
 #pragma once
 
 #include "measure/judge/validate.h"

@@ -140,7 +140,7 @@ void add_figure(plot::Sweep& sweep, const std::vector<TimelineEntry>& entries, c
 
 std::vector<TimelineEntry> timeline(Machines& machines) {
     std::vector<TimelineEntry> entries;
-    for (const hardware::CatalogueEntry& entry : machines.catalogue().entries()) {
+    for (const model::CatalogueEntry& entry : machines.catalogue().entries()) {
         const auto announced = machines.description(entry.name).text("product.announced");
         if (!announced) continue;
         const model::Machine& machine = machines.at(entry.name);

@@ -18,9 +18,9 @@
 namespace ridge::cli {
 
 const hardware::Description& base_of(const CalibrateArguments& arguments,
-                                     const hardware::Catalogue& catalogue,
+                                     const model::Catalogue& catalogue,
                                      const measure::DeviceInfo& info) {
-    const hardware::View view = arguments.gpu.view();
+    const model::View view = arguments.gpu.view();
     if (arguments.gpu.given()) return catalogue.at(arguments.gpu.name(), view);
     const std::string name = catalogue.canonical_name(info.name);
     if (name.empty()) {
@@ -60,7 +60,7 @@ void write_results(const Context& context, const measure::Calibration& calibrati
 
 int calibrate_ceilings(const Context& context, const CalibrateArguments& arguments) {
     const std::unique_ptr<measure::Device> device = arguments.device.open(context);
-    const hardware::Catalogue catalogue = arguments.gpu.catalogue(context);
+    const model::Catalogue catalogue = arguments.gpu.catalogue(context);
     const hardware::Description& base = base_of(arguments, catalogue, device->info());
     if (!arguments.output.empty()) plot::require_writable(arguments.output, "overlay");
     const Interruption interruption;
@@ -84,6 +84,10 @@ int calibrate_ceilings(const Context& context, const CalibrateArguments& argumen
 }
 
 int calibrate(const Context& context, const CalibrateArguments& arguments) {
+    if (arguments.built_in) return calibrate_built_in(context, arguments);
+    if (arguments.check) throw InputError("check: --check goes with --built-in");
+    if (!arguments.data.empty()) throw InputError("data: --data goes with --built-in");
+    if (!arguments.software.empty()) throw InputError("software: --software goes with --built-in");
     if (!arguments.rows.empty()) return calibrate_from_rows(context, arguments);
     if (!arguments.keep.empty()) throw InputError("keep: --keep goes with --rows");
     if (arguments.full) return calibrate_fully(context, arguments);
@@ -122,6 +126,19 @@ Action build_calibrate(CommandLine& line, std::span<const std::string>) {
     line.option("--python", arguments->python, "with --full: Python with PyTorch (default python3)")
         .value("PROGRAM");
     line.flag("--no-torch", arguments->no_torch, "with --full: do not measure PyTorch's kernels");
+    line.flag(
+            "--built-in", arguments->built_in,
+            "make the calibrations that come with ridge from its records (calibration/plan.toml), "
+            "of all GPUs and software or of those named")
+        .excludes(full);
+    line.flag("--check", arguments->check,
+              "with --built-in: write nothing, exit with 4 if a file differs");
+    line.option("--data", arguments->data, "with --built-in: folder of public tables").value("DIR");
+    line.option("--software", arguments->software,
+                "with --built-in: only these, NAME or NAME-VERSION, separated by commas")
+        .value("NAMES");
+    line.option("--tree", arguments->tree, "with --built-in: the source tree (default: .)")
+        .value("DIR");
     add_keep_option(line, arguments->keep);
     line.option("--samples", arguments->samples, "samples for each ceiling").in_range(5, 1000);
     add_format_option(line, arguments->format, "table|json|csv|md");

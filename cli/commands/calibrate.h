@@ -8,9 +8,9 @@
 #include "cli/console/context.h"
 #include "cli/options/device_option.h"
 #include "cli/options/gpu_options.h"
-#include "hardware/catalogue.h"
 #include "measure/fit/fit_all.h"
 #include "measure/run/calibrate.h"
+#include "model/catalogue/catalogue.h"
 
 namespace ridge::cli {
 
@@ -30,11 +30,16 @@ struct CalibrateArguments {
     bool no_torch = false;
     double minutes = 9.0;
     std::int64_t shapes = 2100;
+    bool built_in = false;  ///< make the calibrations that come with ridge
+    bool check = false;     ///< only compare them with the files
+    std::string data;       ///< folder of public tables
+    std::string tree = ".";
+    std::string software;  ///< names separated by commas; empty: all
 };
 
 /// The description that an overlay adds to: of --gpu, else of the GPU that the driver names.
 [[nodiscard]] const hardware::Description& base_of(const CalibrateArguments& arguments,
-                                                   const hardware::Catalogue& catalogue,
+                                                   const model::Catalogue& catalogue,
                                                    const measure::DeviceInfo& info);
 
 /// `ridge calibrate --full`: measures ceilings, shapes and PyTorch's kernels, fits everything to
@@ -43,6 +48,9 @@ struct CalibrateArguments {
 
 /// `ridge calibrate --rows TABLE`: fits everything to a table of measured times.
 [[nodiscard]] int calibrate_from_rows(const Context& context, const CalibrateArguments& arguments);
+
+/// `ridge calibrate --built-in`: makes the files of calibration/ from the records, or compares them.
+[[nodiscard]] int calibrate_built_in(const Context& context, const CalibrateArguments& arguments);
 
 /// Measures ceilings, with progress on the terminal; `options` names what is already known.
 [[nodiscard]] measure::Calibration measure_ceilings(const Context& context, measure::Device& device,

@@ -62,7 +62,7 @@ struct Places {
 
 std::string overlay_path(const CalibrateArguments& arguments, const std::string& gpu) {
     if (!arguments.output.empty()) return arguments.output;
-    const std::string folder = hardware::user_folder();
+    const std::string folder = model::user_folder();
     if (folder.empty()) {
         throw InputError("output is missing", {}, "there is no home folder; name a file with -o");
     }
@@ -114,8 +114,8 @@ class FullCalibration {
 
   private:
     /// The catalogue without an earlier calibration's overlay, which must not influence this one.
-    hardware::Catalogue catalogue_without_own() {
-        const hardware::Catalogue all = arguments_.gpu.catalogue(context_);
+    model::Catalogue catalogue_without_own() {
+        const model::Catalogue all = arguments_.gpu.catalogue(context_);
         places_.overlay = overlay_path(arguments_, base_of(arguments_, all, device_->info()).name);
         return arguments_.gpu.catalogue(context_, places_.overlay.string());
     }
@@ -245,7 +245,7 @@ class FullCalibration {
     std::unique_ptr<measure::Device> device_;
     measure::DeviceInfo info_;
     Places places_;
-    hardware::Catalogue catalogue_;
+    model::Catalogue catalogue_;
     std::string base_;
     measure::Calibration ceilings_;
 };
@@ -253,7 +253,7 @@ class FullCalibration {
 /// Devices of the same architecture with built-in corrections.
 std::vector<std::string> relatives_of(const std::string& gpu, const Machines& machines) {
     std::vector<std::string> found;
-    for (const hardware::OverlayEntry& overlay : machines.catalogue().overlays()) {
+    for (const model::OverlayEntry& overlay : machines.catalogue().overlays()) {
         const std::string& name = overlay.target;
         const bool known = overlay.origin != "built in" || name == gpu ||
                            std::find(found.begin(), found.end(), name) != found.end();
@@ -273,13 +273,13 @@ std::string fit_source(const measure::AllFits& fits, const std::string& what) {
 }
 
 /// Writes the overlay, which must be a valid description, and prints how to use it.
-void conclude(const Context& context, hardware::Catalogue& catalogue, const fs::path& path,
+void conclude(const Context& context, model::Catalogue& catalogue, const fs::path& path,
               const measure::AllFits& fits, const std::string& overlay) {
     const std::string& gpu = fits.gpu;
     catalogue.add_text(overlay, path.string());
     static_cast<void>(model::make_machine(catalogue.at(gpu)));
     plot::write_bytes(path.string(), overlay, "overlay");
-    const bool found = path.parent_path() == fs::path(hardware::user_folder());
+    const bool found = path.parent_path() == fs::path(model::user_folder());
     const std::string changes = changes_text(fits);
     context.err << "wrote " << printable(path.string()) << ": "
                 << (changes.empty() ? "ceilings" : changes) << "; "
@@ -358,10 +358,10 @@ void require_unit(const CalibrateArguments& arguments, const std::string& gpu,
 }  // namespace
 
 int calibrate_from_rows(const Context& context, const CalibrateArguments& arguments) {
-    hardware::Catalogue all = arguments.gpu.catalogue(context);
+    model::Catalogue all = arguments.gpu.catalogue(context);
     const std::string gpu = all.at(arguments.gpu.name(), arguments.gpu.view()).name;
     const fs::path path = overlay_path(arguments, gpu);
-    hardware::Catalogue catalogue = arguments.gpu.catalogue(context, path.string());
+    model::Catalogue catalogue = arguments.gpu.catalogue(context, path.string());
     Machines machines(arguments.gpu.catalogue(context, path.string()), arguments.gpu.view());
     const bool records = fs::is_directory(arguments.rows.front());
     if (!records && arguments.rows.size() > 1) {

@@ -66,7 +66,9 @@ ComparedModels compare_all(Machines& machines, const CompareModel& command,
             std::vector<std::string> names = variant.values;
             if (by_gpu) names.insert(names.begin(), place.machine->name);
             compared.names.push_back(std::move(names));
-            compared.answers.push_back(answer_step(architecture, variant.request, place));
+            Place with = place;
+            with.machine = with_software(place.machine, variant.software);
+            compared.answers.push_back(answer_step(architecture, variant.request, with));
         }
     }
     return compared;

@@ -7,8 +7,8 @@
 
 #include "cli/commands/commands.h"
 #include "cli/options/command_line.h"
+#include "model/catalogue/catalogue.h"
 #include "model/core/fields.h"
-#include "model/machine/catalogue.h"
 
 namespace ridge::cli {
 namespace {
@@ -50,7 +50,7 @@ std::vector<std::string> field_words(const std::string& operation, const std::st
 
 std::vector<std::string> gpu_names() {
     std::vector<std::string> names;
-    for (const hardware::CatalogueEntry& entry : model::catalogue().entries()) {
+    for (const model::CatalogueEntry& entry : model::catalogue().entries()) {
         names.push_back(entry.name);
     }
     return names;

@@ -17,7 +17,7 @@
 #include "hardware/error.h"
 #include "hardware/json.h"
 #include "hardware/units.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 
 namespace ridge::cli {
 namespace {
@@ -36,6 +36,7 @@ struct GpusOptions {
     CommandLine timeline;
     std::string name;
     bool all = false;
+    std::string why;
     std::vector<std::string> files;
     ChartOutput chart;
 };
@@ -66,7 +67,7 @@ Table readable_list(Machines& machines) {
                             {"memory", Align::right},
                             {"from"}},
                 .rows = {}};
-    for (const hardware::CatalogueEntry& entry : machines.catalogue().entries()) {
+    for (const model::CatalogueEntry& entry : machines.catalogue().entries()) {
         const model::Machine& machine = machines.at(entry.name);
         const auto peak = leading_peak(machine);
         table.rows.push_back({entry.name,
@@ -85,7 +86,7 @@ Table exact_list(Machines& machines) {
                             {"dram_bytes", Align::right},
                             {"origin"}},
                 .rows = {}};
-    for (const hardware::CatalogueEntry& entry : machines.catalogue().entries()) {
+    for (const model::CatalogueEntry& entry : machines.catalogue().entries()) {
         const model::Machine& machine = machines.at(entry.name);
         const auto peak = leading_peak(machine);
         table.rows.push_back(
@@ -98,7 +99,7 @@ Table exact_list(Machines& machines) {
 
 Json list_json(Machines& machines) {
     Json list = Json::array();
-    for (const hardware::CatalogueEntry& entry : machines.catalogue().entries()) {
+    for (const model::CatalogueEntry& entry : machines.catalogue().entries()) {
         const model::Machine& machine = machines.at(entry.name);
         Json each{{"name", entry.name}, {"title", machine.title}};
         if (machine.sm_count > 0) each["sm_count"] = machine.sm_count;
@@ -127,6 +128,12 @@ int show_gpu(const Context& context, const GpusOptions& options) {
     Machines machines = options.gpu.machines(context);
     const hardware::Description& gpu = machines.description(options.name);
     const Format format = parse_format(options.format);
+    if (!options.why.empty()) {
+        const model::Derivation derivation =
+            model::why(machines.catalogue(), options.name, options.why, machines.view());
+        write_derivation(context, derivation, format);
+        return success;
+    }
     if (options.all) {
         write_gpu_fields(context, gpu, format);
         return success;
@@ -166,7 +173,7 @@ void write_problems(const Context& context, const std::vector<hardware::Problem>
 int check_files(const Context& context, const GpusOptions& options) {
     std::vector<hardware::Problem> problems;
     for (const std::string& file : options.files) {
-        for (hardware::Problem& problem : hardware::check_file(file, model::schema())) {
+        for (hardware::Problem& problem : model::check_file(file)) {
             problems.push_back(std::move(problem));
         }
     }
@@ -232,9 +239,13 @@ Action build_gpus(CommandLine& line, std::span<const std::string>) {
     add_format_option(line, options->format, "table|json|csv|md");
     options->show.positional("name", options->name, "GPU by name or alias").value("GPU").required();
     options->show.flag("--all", options->all, "show every number with its source");
+    options->show.option("--why", options->why, "where a number comes from: file, command, records")
+        .value("FIELD");
     options->show.fall_through();
     add_format_option(options->show, options->format, "table|json|csv|md");
-    options->check.positional("file", options->files, "GPU descriptions").value("FILE").required();
+    options->check.positional("file", options->files, "descriptions, software, calibrations")
+        .value("FILE")
+        .required();
     options->check.fall_through();
     add_format_option(options->check, options->format, "table|json|csv|md");
     options->timeline.fall_through();
@@ -245,6 +256,7 @@ Action build_gpus(CommandLine& line, std::span<const std::string>) {
         "  ridge gpus\n"
         "  ridge gpus show h100-sxm\n"
         "  ridge gpus show h100-sxm --all --format json\n"
+        "  ridge gpus show h100-sxm --why model.matmul.tensor.k_step\n"
         "  ridge gpus timeline -o timeline.svg\n"
         "  ridge gpus check my-gpu.toml");
     return [options](const Context& context) {

@@ -121,6 +121,7 @@ int run_model(const Context& context, ModelCommand& command) {
         machines.emplace(command.gpu.machines(context));
         place = place_on(*machines, command.gpu.name());
         gpu = &machines->description(command.gpu.name());
+        place.machine = with_software(place.machine, command.model.software());
     }
     place.host = command.model.host_or(place.host);
     if (program && (command.serving.serve || command.serving.advise)) {

@@ -73,7 +73,7 @@ struct ComparedRecords {
 ComparedRecords compare(const Context& context, const RecordArguments& arguments) {
     ComparedRecords compared{
         .machines = arguments.gpu.machines(context), .records = {}, .validation = {}, .title = {}};
-    const hardware::Catalogue& catalogue = compared.machines.catalogue();
+    const model::Catalogue& catalogue = compared.machines.catalogue();
     compared.records =
         RecordFilter(arguments.conditions)
             .apply(load_records(context, arguments.paths, arguments.gpu.wanted(), catalogue,

@@ -50,8 +50,7 @@ Answer answer_for(const std::string& text, const model::Parameters& defaults,
 }
 
 /// The one GPU that all records come from. InputError if they come from several.
-std::string gpu_of(const std::vector<measure::Record>& records,
-                   const hardware::Catalogue& catalogue) {
+std::string gpu_of(const std::vector<measure::Record>& records, const model::Catalogue& catalogue) {
     const std::string& device = records.front().device.name;
     for (const measure::Record& record : records) {
         if (record.device.name != device) {

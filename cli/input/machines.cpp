@@ -2,11 +2,11 @@
 
 #include <utility>
 
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 
 namespace ridge::cli {
 
-Machines::Machines(hardware::Catalogue catalogue, hardware::View view,
+Machines::Machines(model::Catalogue catalogue, model::View view,
                    std::optional<model::Cluster> cluster)
     : known_(std::make_shared<Known>(
           Known{.catalogue = std::move(catalogue), .view = view, .cluster = std::move(cluster)})) {}
@@ -21,7 +21,7 @@ const model::Machine& Machines::at(std::string_view name) {
         throw InputError(broken->second);
     }
     try {
-        model::Machine resolved = model::make_machine(known.catalogue.at(name, known.view));
+        model::Machine resolved = known.catalogue.machine(name, known.view);
         resolved.cluster = known.cluster;
         auto machine = std::make_unique<const model::Machine>(std::move(resolved));
         return *known.resolved.emplace(std::string(name), std::move(machine)).first->second;
@@ -31,10 +31,15 @@ const model::Machine& Machines::at(std::string_view name) {
     }
 }
 
-Machines& KeptMachines::of(hardware::View view) {
+Machines& KeptMachines::of(model::View view) {
     const auto kept = views_.find(view);
     if (kept != views_.end()) return kept->second;
     return views_.emplace(view, Machines(model::catalogue(), view)).first->second;
+}
+
+const model::Machine* with_software(const model::Machine* machine, model::SoftwareChoice software) {
+    const bool is_usual = machine == nullptr || software.is_usual() || !machine->software;
+    return is_usual ? machine : &machine->software->with(software);
 }
 
 }  // namespace ridge::cli

@@ -7,9 +7,10 @@
 #include <string>
 #include <string_view>
 
-#include "hardware/catalogue.h"
 #include "hardware/error.h"
+#include "model/catalogue/catalogue.h"
 #include "model/machine/machine.h"
+#include "model/machine/machine_software.h"
 
 namespace ridge::cli {
 
@@ -17,21 +18,21 @@ namespace ridge::cli {
 /// table of a million rows parses a broken description once. Copies share what they know.
 class Machines {
   public:
-    Machines(hardware::Catalogue catalogue, hardware::View view,
+    Machines(model::Catalogue catalogue, model::View view,
              std::optional<model::Cluster> cluster = {});
 
     /// InputError when the name is unknown or its description is broken.
     [[nodiscard]] const model::Machine& at(std::string_view name);
-    [[nodiscard]] const hardware::Catalogue& catalogue() const { return known_->catalogue; }
-    [[nodiscard]] hardware::View view() const { return known_->view; }
+    [[nodiscard]] const model::Catalogue& catalogue() const { return known_->catalogue; }
+    [[nodiscard]] model::View view() const { return known_->view; }
     [[nodiscard]] const hardware::Description& description(std::string_view name) const {
         return known_->catalogue.at(name, known_->view);
     }
 
   private:
     struct Known {
-        hardware::Catalogue catalogue;
-        hardware::View view;
+        model::Catalogue catalogue;
+        model::View view;
         std::optional<model::Cluster> cluster{};  ///< around every machine
         std::map<std::string, std::unique_ptr<const model::Machine>, std::less<>> resolved{};
         std::map<std::string, InputError, std::less<>> broken{};
@@ -43,10 +44,14 @@ class Machines {
 /// once, not once a command.
 class KeptMachines {
   public:
-    [[nodiscard]] Machines& of(hardware::View view);
+    [[nodiscard]] Machines& of(model::View view);
 
   private:
-    std::map<hardware::View, Machines> views_;
+    std::map<model::View, Machines> views_;
 };
+
+/// The machine resolved for software; the same one for the usual choice. Null stays null.
+[[nodiscard]] const model::Machine* with_software(const model::Machine* machine,
+                                                  model::SoftwareChoice software);
 
 }  // namespace ridge::cli

@@ -49,7 +49,7 @@ void write_damage(const Context& context, const std::vector<measure::Damage>& da
 }  // namespace
 
 LoadedRecords load_records(const Context& context, const std::vector<std::string>& paths,
-                           const WantedGpu& gpu, const hardware::Catalogue& catalogue,
+                           const WantedGpu& gpu, const model::Catalogue& catalogue,
                            const measure::OtherColumns& keep) {
     measure::RecordFile file = read_files(paths, gpu.usual, keep);
     write_damage(context, file.damaged);

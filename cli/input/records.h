@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "cli/console/context.h"
-#include "hardware/catalogue.h"
 #include "measure/record/record.h"
 #include "measure/record/shape_columns.h"
+#include "model/catalogue/catalogue.h"
 
 namespace ridge::cli {
 
@@ -28,7 +28,7 @@ struct WantedGpu {
 /// is not empty. CSV tables may have the columns of `keep`. InputError if nothing is left.
 [[nodiscard]] LoadedRecords load_records(const Context& context,
                                          const std::vector<std::string>& paths,
-                                         const WantedGpu& gpu, const hardware::Catalogue& catalogue,
+                                         const WantedGpu& gpu, const model::Catalogue& catalogue,
                                          const measure::OtherColumns& keep = {});
 
 }  // namespace ridge::cli

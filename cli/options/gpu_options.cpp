@@ -6,7 +6,7 @@
 #include "cli/console/table.h"
 #include "cli/options/command_line.h"
 #include "hardware/error.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 
 namespace ridge::cli {
 
@@ -14,7 +14,8 @@ GpuOptions::GpuOptions(CommandLine& line) {
     line.option("--gpu", gpu_, "GPU by name or alias (see `ridge gpus`; default: $RIDGE_GPU)")
         .value("NAME")
         .group("GPU");
-    line.option("--gpu-file", files_, "GPU description or overlay in TOML; may be repeated")
+    line.option("--gpu-file", files_,
+                "description, overlay, software or calibration (TOML); may be repeated")
         .value("FILE")
         .group("GPU");
     line.option("--cluster", cluster_,
@@ -28,9 +29,9 @@ GpuOptions::GpuOptions(CommandLine& line) {
         .group("GPU");
 }
 
-hardware::View GpuOptions::view() const {
-    if (datasheet_) return hardware::View::datasheet;
-    return analytic_ ? hardware::View::analytic : hardware::View::calibrated;
+model::View GpuOptions::view() const {
+    if (datasheet_) return model::View::datasheet;
+    return analytic_ ? model::View::analytic : model::View::calibrated;
 }
 
 std::string GpuOptions::name() const {
@@ -51,9 +52,10 @@ std::vector<std::string> GpuOptions::names() const {
         if (comma == std::string_view::npos) break;
         rest.remove_prefix(comma + 1);
     }
-    if (names.empty() && !files_.empty()) {
-        hardware::Catalogue catalogue = model::catalogue();
-        names.push_back(catalogue.add_file(files_.back()));
+    for (auto file = files_.rbegin(); names.empty() && file != files_.rend(); ++file) {
+        model::Catalogue catalogue = model::catalogue();
+        const std::string described = catalogue.add_file(*file);
+        if (!described.empty()) names.push_back(described);
     }
     if (names.empty()) {
         if (const auto usual = default_gpu()) names.push_back(usual->name);
@@ -82,8 +84,8 @@ Machines GpuOptions::machines(const Context& context) const {
     return {catalogue(context), view()};
 }
 
-hardware::Catalogue GpuOptions::catalogue(const Context& context, std::string_view without) const {
-    hardware::Catalogue catalogue = hardware::Catalogue::with_user_files(model::schema(), without);
+model::Catalogue GpuOptions::catalogue(const Context& context, std::string_view without) const {
+    model::Catalogue catalogue = model::Catalogue::with_user_files(without);
     for (const std::string& broken : catalogue.left_out()) {
         context.err << "ridge: left out: " << printable(broken) << '\n';
     }
@@ -94,7 +96,7 @@ hardware::Catalogue GpuOptions::catalogue(const Context& context, std::string_vi
 }
 
 /// InputError, at the place of the setting, if the default names no known GPU.
-void GpuOptions::require_known_default(const hardware::Catalogue& catalogue) const {
+void GpuOptions::require_known_default(const model::Catalogue& catalogue) const {
     if (given()) return;
     const auto usual = default_gpu();
     if (!usual || !catalogue.canonical_name(usual->name).empty()) return;
@@ -104,8 +106,8 @@ void GpuOptions::require_known_default(const hardware::Catalogue& catalogue) con
 }
 
 /// InputError if a requested overlay would have no effect.
-void GpuOptions::require_effect(const hardware::Catalogue& catalogue) const {
-    for (const hardware::OverlayEntry& overlay : catalogue.overlays()) {
+void GpuOptions::require_effect(const model::Catalogue& catalogue) const {
+    for (const model::OverlayEntry& overlay : catalogue.overlays()) {
         if (std::find(files_.begin(), files_.end(), overlay.origin) == files_.end()) continue;
         if (datasheet_) {
             throw InputError("--datasheet ignores overlays, so this one has no effect",

@@ -37,13 +37,13 @@ class GpuOptions {
     /// user's folder are skipped with a message on `context.err`.
     [[nodiscard]] Machines machines(const Context& context) const;
     /// The catalogue that `machines` resolves; a file of the user's folder can be left out.
-    [[nodiscard]] hardware::Catalogue catalogue(const Context& context,
-                                                std::string_view without = {}) const;
-    [[nodiscard]] hardware::View view() const;
+    [[nodiscard]] model::Catalogue catalogue(const Context& context,
+                                             std::string_view without = {}) const;
+    [[nodiscard]] model::View view() const;
 
   private:
-    void require_effect(const hardware::Catalogue& catalogue) const;
-    void require_known_default(const hardware::Catalogue& catalogue) const;
+    void require_effect(const model::Catalogue& catalogue) const;
+    void require_known_default(const model::Catalogue& catalogue) const;
 
     std::string gpu_;
     std::vector<std::string> files_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <sstream>
 
 #include "cli/options/command_line.h"
@@ -10,6 +11,7 @@
 #include "hardware/document.h"
 #include "hardware/error.h"
 #include "hardware/units.h"
+#include "model/catalogue/catalogue.h"
 #include "model/core/data_type.h"
 #include "programs/configs/presets.h"
 #include "programs/host.h"
@@ -38,12 +40,35 @@ std::vector<std::int64_t> counts_of(const std::string& text, const char* option)
     return range.values;
 }
 
-programs::Software software_named(const std::string& word) {
-    using programs::Software;
-    for (const Software each : {Software::transformers, Software::compiled, Software::serving}) {
+constexpr std::array software_words{programs::Software::transformers, programs::Software::compiled,
+                                    programs::Software::serving};
+
+std::optional<programs::Software> software_word(const std::string& word) {
+    for (const programs::Software each : software_words) {
         if (name_of(each) == word) return each;
     }
-    throw InputError("software: '" + word + "' is not transformers, compiled or serving");
+    return std::nullopt;
+}
+
+/// NAME or NAME-VERSION, of software that runs models.
+model::Software software_called(const std::string& name) {
+    const model::Catalogue all = model::Catalogue::with_user_files();
+    model::Software software = find_software(all.software(), name);
+    if (!software_word(software.program)) {
+        throw InputError("software: " + software.name + " does not run models", {},
+                         "transformers, compiled, serving, or a framework or engine by name");
+    }
+    return software;
+}
+
+programs::Software software_named(const std::string& word) {
+    if (const auto known = software_word(word)) return *known;
+    return *software_word(software_called(word).program);
+}
+
+model::SoftwareChoice choice_of(const std::string& word) {
+    if (software_word(word)) return {};
+    return model::SoftwareChoice::named(software_called(word).name);
 }
 
 template <typename Value>
@@ -67,10 +92,12 @@ ModelOptions::ModelOptions(CommandLine& line, Lists lists) {
     line.option(
         "--seq", seq_,
         "tokens of a prompt or, in decode, of the cache (2048, or the model's positions if fewer)");
-    Option software = line.option(
+    line.option(
         "--software", software_,
-        "transformers (eager PyTorch), compiled, or serving (fused kernels in a graph)");
-    if (lists == Lists::refused) software.one_of({"transformers", "compiled", "serving"});
+        lists == Lists::refused
+            ? "transformers (eager PyTorch), compiled, serving (fused kernels in a graph), or "
+              "NAME[-VERSION], such as vllm-0.24.0"
+            : "transformers, compiled, serving, or NAME[-VERSION]");
     line.option("--dtype", dtype_, "type of weights and activations");
     line.option("--kv-dtype", kv_dtype_, "type of the cache (default: dtype)");
     line.option("--quantise", quantise_,
@@ -118,6 +145,10 @@ programs::Request ModelOptions::serving_request() const {
                       all.degrees.front(), only(all.batches, "batch"));
 }
 
+model::SoftwareChoice ModelOptions::software() const {
+    return choice_of(only(values().software, "software"));
+}
+
 std::vector<std::int64_t> ModelOptions::degrees() const {
     return counts_of(tp_, "tp");
 }
@@ -140,7 +171,8 @@ std::vector<ModelOptions::Variant> ModelOptions::variants() const {
             for (const std::int64_t tp : all.degrees) {
                 for (const std::int64_t batch : all.batches) {
                     Variant variant{.values = {},
-                                    .request = request_of(software, dtype, tp, batch)};
+                                    .request = request_of(software, dtype, tp, batch),
+                                    .software = choice_of(software)};
                     if (all.software.size() > 1) variant.values.push_back(software);
                     if (all.dtypes.size() > 1) variant.values.push_back(dtype);
                     if (all.degrees.size() > 1) variant.values.push_back(std::to_string(tp));

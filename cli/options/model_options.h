@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "model/core/software_choice.h"
 #include "programs/configs/architecture.h"
 #include "programs/host.h"
 #include "programs/software/request.h"
@@ -46,10 +47,14 @@ class ModelOptions {
     struct Variant {
         std::vector<std::string> values;  ///< one for each option in `varying`
         programs::Request request;
+        model::SoftwareChoice software;  ///< whose kernels; the usual choice for the words of 0.1
     };
     /// The options with several values, in the order "software", "dtype", "tp", "batch".
     [[nodiscard]] std::vector<std::string> varying() const;
     [[nodiscard]] std::vector<Variant> variants() const;
+
+    /// The software of `request`, if it is NAME or NAME-VERSION.
+    [[nodiscard]] model::SoftwareChoice software() const;
 
   private:
     struct Values {

@@ -7,9 +7,10 @@
 #include <ostream>
 #include <vector>
 
+#include "cli/console/rows.h"
 #include "hardware/listing.h"
 #include "hardware/units.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 
 namespace ridge::cli {
 namespace {
@@ -368,9 +369,49 @@ void write_gpu_fields(const Context& context, const Description& gpu, Format for
     }
     write_names(context, gpu);
     if (!gpu.inherits.empty()) context.out << "  inherits: " << gpu.inherits << '\n';
-    if (!gpu.corrections.empty()) context.out << "  corrections of: " << gpu.corrections << '\n';
+    const std::string relative = gpu.words.text("corrections");
+    if (!relative.empty()) context.out << "  corrections of: " << relative << '\n';
     for (const hardware::ListedField& field : hardware::list_fields(gpu, model::schema())) {
         write_field(context, field);
+    }
+}
+
+void write_derivation(const Context& context, const model::Derivation& derivation, Format format) {
+    Rows rows;
+    for (const char* const name :
+         {"field", "value", "file", "source", "command", "records", "digest", "date", "carried"}) {
+        rows.columns.push_back({.name = name});
+    }
+    for (const hardware::Source& each : derivation.sources) {
+        std::vector<Cell> cells;
+        for (const std::string& text :
+             {derivation.path, derivation.value, derivation.place, each.key + ": " + each.text,
+              each.command.str(), each.records.str(), each.digest.str(), each.date.str(),
+              derivation.carried}) {
+            cells.push_back(Cell{.text = text, .number = std::nullopt});
+        }
+        rows.rows.push_back(std::move(cells));
+    }
+    if (format != Format::table) {
+        write_rows(context, rows, format);
+        return;
+    }
+    const auto line = [&context](std::string_view name, const std::string& text) {
+        if (!text.empty()) context.out << fmt::format("  {:<9}{}\n", name, printable(text));
+    };
+    context.out << fmt::format("{} of {}: {}\n", derivation.path, derivation.gpu,
+                               printable(derivation.value));
+    line("meaning", derivation.meaning);
+    line("note", derivation.note);
+    line("carried", derivation.carried);
+    line("1 file", derivation.place);
+    for (const hardware::Source& each : derivation.sources) {
+        line("2 source",
+             each.key + " (" + std::string(to_string(each.provenance)) + "): " + each.text);
+        line("  command", each.command.str());
+        line("3 records", each.records.str());
+        line("  digest", each.digest.str());
+        line("  date", each.date.str());
     }
 }
 

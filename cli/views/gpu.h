@@ -7,6 +7,7 @@
 #include "cli/console/table.h"
 #include "hardware/description.h"
 #include "hardware/json.h"
+#include "model/catalogue/why.h"
 #include "model/machine/machine.h"
 
 namespace ridge::cli {
@@ -23,6 +24,9 @@ void write_gpu_overview(const Context& context, const hardware::Description& gpu
 /// The memory hierarchy in base units, one row per level, for CSV and Markdown.
 [[nodiscard]] Table gpu_levels_table(const hardware::Description& gpu,
                                      const model::Machine& machine);
+
+/// Writes where a number comes from: its file, the command that wrote it, what that read.
+void write_derivation(const Context& context, const model::Derivation& derivation, Format format);
 
 /// Writes every number with its source.
 void write_gpu_fields(const Context& context, const hardware::Description& gpu, Format format);

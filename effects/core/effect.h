@@ -32,7 +32,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hardware/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "model/machine/machine.h"
 #include "plot/chart.h"
 
@@ -114,7 +114,7 @@ struct Plan {
 struct Subject {
     const model::Machine& machine;
     const hardware::Description& gpu;
-    const hardware::Catalogue& catalogue;
+    const model::Catalogue& catalogue;
 };
 
 struct Effect {

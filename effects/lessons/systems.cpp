@@ -63,10 +63,10 @@ struct Chip {
     std::optional<double> link = {};
 };
 
-std::vector<Chip> chips_of(const hardware::Catalogue& catalogue) {
+std::vector<Chip> chips_of(const model::Catalogue& catalogue) {
     std::vector<Chip> chips;
-    for (const hardware::CatalogueEntry& entry : catalogue.entries()) {
-        const hardware::Description& gpu = catalogue.at(entry.name, hardware::View::datasheet);
+    for (const model::CatalogueEntry& entry : catalogue.entries()) {
+        const hardware::Description& gpu = catalogue.at(entry.name, model::View::datasheet);
         const auto announced = gpu.text("product.announced");
         if (!announced) continue;
         const model::Machine machine = model::make_machine(gpu);

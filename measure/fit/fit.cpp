@@ -138,8 +138,7 @@ std::vector<Residual> cross_validated(const FitProblem& problem, const std::vect
 
 }  // namespace
 
-std::string toml_value(const hardware::Field& field, double value) {
-    constexpr int digits = 4;
+std::string toml_value(const hardware::Field& field, double value, int digits) {
     const Dimension& dimension = field.dimension;
     if (dimension == dimensionless) return format_number(value, digits);
     if (dimension == Bytes::dimension) return '"' + format_number(value, digits) + " B\"";

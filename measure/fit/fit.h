@@ -58,7 +58,7 @@ enum class Sharing { one_for_all, per_gpu };
                                                          Sharing sharing = Sharing::one_for_all);
 
 /// A value as a description file writes it: "4.07 us" in quotes, 0.8614 without.
-[[nodiscard]] std::string toml_value(const hardware::Field& field, double value);
+[[nodiscard]] std::string toml_value(const hardware::Field& field, double value, int digits = 4);
 
 /// What is known about the parameters before the fit.
 enum class Prior : std::uint8_t {

@@ -1,5 +1,5 @@
 // Fits the cost of compiled code on every GPU (`model.torch.*.*` and `model.bundled.*`,
-// hardware/kernels/) to records of PyTorch's kernels (scripts/measure/torch-kernels.py) and of the bundled
+// software/) to records of PyTorch's kernels (scripts/measure/torch-kernels.py) and of the bundled
 // ones. There is one report per kind of kernel ("torch.softmax"), over the rows that its parameters
 // affect.
 #include <algorithm>

@@ -57,7 +57,7 @@ void compare_counters(const Counters& counters, const model::Operation& operatio
 /// Machines by the driver's name of the device; empty when the catalogue does not have the device.
 class MachinesByDriverName {
   public:
-    MachinesByDriverName(const hardware::Catalogue& catalogue, hardware::View view)
+    MachinesByDriverName(const model::Catalogue& catalogue, model::View view)
         : catalogue_(catalogue), view_(view) {}
 
     [[nodiscard]] const model::Machine* find(const std::string& device) {
@@ -65,14 +65,14 @@ class MachinesByDriverName {
         if (known != machines_.end()) return known->second ? &*known->second : nullptr;
         std::optional<model::Machine> machine;
         const std::string name = catalogue_.canonical_name(device);
-        if (!name.empty()) machine = model::make_machine(catalogue_.at(name, view_));
+        if (!name.empty()) machine = catalogue_.machine(name, view_);
         const auto& stored = machines_.emplace(device, std::move(machine)).first->second;
         return stored ? &*stored : nullptr;
     }
 
   private:
-    const hardware::Catalogue& catalogue_;
-    hardware::View view_;
+    const model::Catalogue& catalogue_;
+    model::View view_;
     std::map<std::string, std::optional<model::Machine>> machines_;
 };
 
@@ -164,8 +164,8 @@ std::set<std::string> measured_keys(std::span<const Record> records) {
 
 }  // namespace
 
-Validation validate(std::span<const Record> records, const hardware::Catalogue& catalogue,
-                    hardware::View view) {
+Validation validate(std::span<const Record> records, const model::Catalogue& catalogue,
+                    model::View view) {
     Validation validation;
     MachinesByDriverName machines(catalogue, view);
     const std::set<std::string> measured = measured_keys(records);

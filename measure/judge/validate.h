@@ -1,6 +1,6 @@
 // Compares predictions with records and shows where the errors come from.
 //
-//   const Validation v = validate(records, catalogue, hardware::View::calibrated);
+//   const Validation v = validate(records, catalogue, model::View::calibrated);
 //   v.groups[0].errors.median   // of one operation and implementation
 //
 // The error of a record is predicted over measured time, minus 1. When the record has counters, the
@@ -19,9 +19,9 @@
 #include <string>
 #include <vector>
 
-#include "hardware/catalogue.h"
 #include "measure/record/record.h"
 #include "measure/statistics/error_summary.h"
+#include "model/catalogue/catalogue.h"
 #include "model/core/prediction.h"
 
 namespace ridge::measure {
@@ -72,7 +72,7 @@ struct Validation {
 
 /// Predicts each measured record on its own GPU, which the catalogue finds by the driver's name.
 [[nodiscard]] Validation validate(std::span<const Record> records,
-                                  const hardware::Catalogue& catalogue, hardware::View view);
+                                  const model::Catalogue& catalogue, model::View view);
 
 /// The groups whose median absolute error is above `bound` (a fraction).
 [[nodiscard]] std::vector<const GroupSummary*> exceeding(const Validation& validation,

@@ -71,6 +71,10 @@ std::int64_t parse_word(Field field, std::string_view name, std::string_view tex
             return static_cast<std::int64_t>(parse_l2_state(text));
         case launch:
             return static_cast<std::int64_t>(parse_launch_mode(text));
+        case software:
+            return SoftwareChoice::named(text).number();
+        case mode:
+            return static_cast<std::int64_t>(parse_run_mode(text));
         default:
             return static_cast<std::int64_t>(parse_data_type(text, name));
     }
@@ -102,6 +106,10 @@ std::string word_text(Field field, std::int64_t value) {
             return std::string(name_of(static_cast<L2State>(value)));
         case launch:
             return std::string(name_of(static_cast<LaunchMode>(value)));
+        case software:
+            return std::string(SoftwareChoice::of_number(value).name());
+        case mode:
+            return std::string(name_of(static_cast<RunMode>(value)));
         default:
             return std::string(name_of(static_cast<DataType>(value)));
     }
@@ -150,7 +158,11 @@ std::vector<std::string_view> words_of(const OperationInfo& operation, Field fie
             return listed(phases);
         case distribution:
         case tile:
+        case software:
             return {};
+        case mode:
+            return names_of(
+                std::array{RunMode::usual, RunMode::eager, RunMode::compiled, RunMode::graph});
         case pattern:
             return listed(patterns);
         case impl: {
@@ -170,6 +182,9 @@ std::vector<std::string_view> words_of(const OperationInfo& operation, Field fie
 }
 
 void Parameters::set(Field field, std::string_view text) {
+    if (field == software) {
+        if (const auto run = mode_of_word(text)) return set(mode, name_of(*run));
+    }
     const FieldInfo& info = info_of(field);
     std::int64_t value = 0;
     switch (info.kind) {
@@ -477,7 +492,9 @@ Execution make_execution(const Parameters& p) {
     Execution execution{.implementation = enumerator_or(p, impl, Implementation::automatic),
                         .l2 = enumerator_or(p, l2, L2State::warm),
                         .launch = enumerator_or(p, launch, LaunchMode::kernel),
-                        .tile = std::nullopt};
+                        .tile = std::nullopt,
+                        .software = SoftwareChoice::of_number(p.count_or(software, 0)),
+                        .mode = enumerator_or(p, mode, RunMode::usual)};
     if (p.has(tile)) execution.tile = p.tile_;
     return execution;
 }

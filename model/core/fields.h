@@ -115,9 +115,11 @@ enum class Field : std::uint8_t {
     impl,
     tile,
     l2,
-    launch
+    launch,
+    software,
+    mode
 };
-inline constexpr std::size_t field_count = 55;
+inline constexpr std::size_t field_count = 57;
 
 enum class FieldKind : std::uint8_t { count, flag, word, text };
 
@@ -175,7 +177,8 @@ struct OperationAlias {
 
 class Parameters {
   public:
-    /// Parses `text` as the field's kind. Throws an InputError that names the field.
+    /// Parses `text` as the field's kind. Throws an InputError that names the field. A word of version
+    /// 0.1 for `software` sets `mode`.
     void set(Field field, std::string_view text);
     void set_count(Field field, std::int64_t value);
     void clear();

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "model/core/operation.h"
+#include "model/core/software_choice.h"
 
 namespace ridge::model {
 
@@ -75,6 +76,9 @@ struct Execution {
     L2State l2 = L2State::warm;
     LaunchMode launch = LaunchMode::kernel;
     std::optional<Tile> tile{};  ///< overrides the tile the model would choose
+    SoftwareChoice
+        software{};  ///< whose kernels run; the usual one leaves it to the implementation
+    RunMode mode = RunMode::usual;
 };
 
 /// Whether the kernels are PyTorch's, written or generated.

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "hardware/quantity.h"
+#include "model/core/software_choice.h"
 
 namespace ridge::model {
 
@@ -135,6 +136,19 @@ struct PaddedOperands {
     Time time;
 };
 
+/// The software that was asked for has no kernels of its own for the operation, and runs those of
+/// other software that it uses.
+struct OtherSoftware {
+    SoftwareChoice asked;
+    SoftwareChoice used;
+};
+
+/// The parameters were fitted to another version of the software.
+struct OtherVersion {
+    SoftwareChoice asked;
+    SoftwareChoice fitted;
+};
+
 }  // namespace note
 
 using Note =
@@ -144,6 +158,6 @@ using Note =
                  note::PowerLimited, note::QuantisedInput, note::RotatedWeights, note::WholeSectors,
                  note::WholeBursts, note::Serialised, note::DoesNotFit, note::UnsplitKeys,
                  note::EstimatedKernel, note::ProductAlone, note::PointwiseAfter, note::BiasSpread,
-                 note::PaddedOperands>;
+                 note::PaddedOperands, note::OtherSoftware, note::OtherVersion>;
 
 }  // namespace ridge::model

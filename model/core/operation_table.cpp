@@ -90,41 +90,48 @@ constexpr std::array<FieldInfo, field_count> fields{{
      "warm"},
     {launch, "launch", FieldKind::word,
      "what the time holds: kernel, graph, or stream (eager calls)", "kernel"},
+    {software, "software", FieldKind::word,
+     "library, framework or engine that runs it: NAME or NAME-VERSION", "the newest of all"},
+    {mode, "mode", FieldKind::word, "how the software runs: auto, eager, compiled or graph",
+     "auto"},
 }};
 
 constexpr std::array common_required_rows{rows, cols};
 constexpr std::array matmul_required{m, n, k};
-constexpr std::array matmul_optional{dtype,    batch, accumulate, out_dtype, a_layout, b_layout,
-                                     epilogue, impl,  tile,       l2,        launch};
+constexpr std::array matmul_optional{dtype,    batch,    accumulate, out_dtype, a_layout,
+                                     b_layout, epilogue, impl,       tile,      l2,
+                                     launch,   software, mode};
 constexpr std::array attention_required{heads, head_dim};
-constexpr std::array attention_optional{dtype, kv_dtype,  batch,  kv_heads, seq,
-                                        seq_q, seq_kv,    causal, window,   kv_write,
-                                        paged, direction, impl,   l2,       launch};
+constexpr std::array attention_optional{dtype,  kv_dtype, batch,  kv_heads, seq,   seq_q,
+                                        seq_kv, causal,   window, kv_write, paged, direction,
+                                        impl,   l2,       launch, software, mode};
 constexpr std::array mla_required{heads};
-constexpr std::array mla_optional{phase,      dtype,    kv_dtype, batch, seq, seq_q, seq_kv,
-                                  latent_dim, rope_dim, head_dim, impl,  l2,  launch};
+constexpr std::array mla_optional{phase, dtype,  kv_dtype,   batch,    seq,
+                                  seq_q, seq_kv, latent_dim, rope_dim, head_dim,
+                                  impl,  l2,     launch,     software, mode};
 constexpr std::array moe_required{tokens, hidden, intermediate, topk, experts};
-constexpr std::array moe_optional{dtype, tp, ep, distribution, impl, l2, launch};
+constexpr std::array moe_optional{dtype, tp, ep, distribution, impl, l2, launch, software, mode};
 constexpr std::array elementwise_required{expr, elements};
-constexpr std::array elementwise_optional{dtype,     vectors, scalars, out_dtype,
-                                          direction, impl,    l2,      launch};
-constexpr std::array rows_optional{dtype, direction, impl, l2, launch};
-constexpr std::array reduction_optional{dtype, axis, direction, impl, l2, launch};
-constexpr std::array forward_reduction_optional{dtype, axis, impl, l2, launch};
-constexpr std::array transpose_optional{dtype, batch, inner, impl, l2, launch};
+constexpr std::array elementwise_optional{dtype, vectors, scalars, out_dtype, direction,
+                                          impl,  l2,      launch,  software,  mode};
+constexpr std::array rows_optional{dtype, direction, impl, l2, launch, software, mode};
+constexpr std::array reduction_optional{dtype, axis, direction, impl, l2, launch, software, mode};
+constexpr std::array forward_reduction_optional{dtype, axis, impl, l2, launch, software, mode};
+constexpr std::array transpose_optional{dtype, batch, inner, impl, l2, launch, software, mode};
 constexpr std::array copy_required{elements};
-constexpr std::array copy_optional{dtype, stride, impl, l2, launch};
-constexpr std::array adamw_optional{dtype, inputs, impl, l2, launch};
+constexpr std::array copy_optional{dtype, stride, impl, l2, launch, software, mode};
+constexpr std::array adamw_optional{dtype, inputs, impl, l2, launch, software, mode};
 constexpr std::array cat_required{inputs, rows, cols};
-constexpr std::array cat_optional{dtype, axis, inner, impl, l2, launch};
-constexpr std::array plain_optional{dtype, impl, l2, launch};
+constexpr std::array cat_optional{dtype, axis, inner, impl, l2, launch, software, mode};
+constexpr std::array plain_optional{dtype, impl, l2, launch, software, mode};
 constexpr std::array gather_required{rows, cols, table_rows};
 constexpr std::array access_required{pattern, elements};
-constexpr std::array access_optional{dtype, stride, offset, paths, ways, impl, l2, launch};
+constexpr std::array access_optional{dtype, stride, offset, paths,    ways,
+                                     impl,  l2,     launch, software, mode};
 constexpr std::array collective_required{bytes};
-constexpr std::array collective_optional{gpus, dtype, nvls, impl, launch};
-constexpr std::array transfer_optional{gpus, dtype, impl, launch};
-constexpr std::array send_optional{gpus, dtype, nvls, impl, launch};
+constexpr std::array collective_optional{gpus, dtype, nvls, impl, launch, software, mode};
+constexpr std::array transfer_optional{gpus, dtype, impl, launch, software, mode};
+constexpr std::array send_optional{gpus, dtype, nvls, impl, launch, software, mode};
 
 constexpr std::array matmul_ways{
     Implementation::library, Implementation::naive,          Implementation::coalesced,

@@ -1,5 +1,5 @@
 // Properties of the bundled kernels' compiled code, from hardware counters and the compiler. They
-// are the same on every GPU: `model.bundled.*` of hardware/kernels/bundled.toml.
+// are the same on every GPU: `model.bundled.*` of software/ridge-0.1/software.toml.
 //
 //   machine.bundled.product.single_stores   // sectors written for a sector of C stored by elements
 //

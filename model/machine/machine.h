@@ -36,7 +36,8 @@
 
 namespace ridge::model {
 
-class Residuals;  // residual_parameters.h
+class Residuals;        // residual_parameters.h
+class MachineSoftware;  // machine_software.h
 
 /// Limits on what one SM can hold.
 struct SmLimits {
@@ -126,6 +127,8 @@ struct Machine {
     MlaParameters mla;                           ///< of latent attention
     std::optional<MoeParameters> moe;            ///< of blocks of experts
     std::shared_ptr<const Residuals> residuals;  ///< corrections; empty: only the analytic model
+    /// How to resolve the GPU for other software; empty if made of a description alone.
+    std::shared_ptr<const MachineSoftware> software;
 
     /// Evidence of the costs of PyTorch's kernels.
     [[nodiscard]] Evidence torch_evidence() const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "hardware/units.h"
+#include "model/machine/schema.h"
 #include "model/machine/section_reader.h"
 
 namespace ridge::model {
@@ -117,8 +118,8 @@ const ModelParameter* find_parameter(std::string_view path) {
 
 std::string field_path(std::string_view section, std::string_view name) {
     std::string path;
-    path.reserve(hardware::model_section.size() + section.size() + name.size() + 2);
-    path += hardware::model_section;
+    path.reserve(model_section.size() + section.size() + name.size() + 2);
+    path += model_section;
     path += '.';
     path += section;
     path += '.';

@@ -10,6 +10,7 @@
 
 #include "hardware/error.h"
 #include "hardware/number_text.h"
+#include "model/machine/schema.h"
 
 namespace ridge::model {
 namespace {
@@ -154,8 +155,8 @@ constexpr hardware::Range spread_range{0.1, 2.0};
 std::string path_of(ResidualClass residual_class, std::string_view field) {
     const std::string_view name = name_of(residual_class);
     std::string path;
-    path.reserve(hardware::correction_section.size() + name.size() + field.size() + 2);
-    path += hardware::correction_section;
+    path.reserve(correction_section.size() + name.size() + field.size() + 2);
+    path += correction_section;
     path += '.';
     path += name;
     path += '.';

@@ -3,7 +3,7 @@
 //
 //   machine.torch_attention->flash.prologue   // clocks of a block before its first visit
 //
-// The fields are `model.torch.attention.*` in `hardware/kernels/pytorch-2.11.toml`, from which
+// The fields are `model.torch.attention.*` in `software/pytorch-2.11/software.toml`, from which
 // architectures inherit them. `ridge fit kernels` determines them from records.
 #pragma once
 

@@ -1,6 +1,6 @@
 // Sizes at which cuBLAS, as PyTorch 2.11 calls it, chooses another kernel for products of few rows
 // and of int8. They were read off the names of recorded kernels
-// (hardware/kernels/pytorch-2.11.toml).
+// (software/pytorch-2.11/software.toml).
 //
 //   op.k > code.choice.dots.batch_depth
 //

@@ -4,7 +4,7 @@
 //
 //   machine.torch_product->dots.result   // clocks of a block's results
 //
-// The fields are `model.torch.product.*` in `hardware/kernels/pytorch-2.11.toml`, from which
+// The fields are `model.torch.product.*` in `software/pytorch-2.11/software.toml`, from which
 // architectures inherit them. `ridge fit kernels` determines them from records. The rules by which
 // the library chooses a kernel are in `model/matmul/torch_few_rows.cpp`.
 #pragma once

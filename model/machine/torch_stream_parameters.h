@@ -3,7 +3,7 @@
 //
 //   memory.torch->code.transpose.chain   // dependent clocks of a thread that copies a transpose
 //
-// The fields are `model.torch.*.*` in `hardware/kernels/pytorch-2.11.toml` (the version of
+// The fields are `model.torch.*.*` in `software/pytorch-2.11/software.toml` (the version of
 // PyTorch), from which architectures inherit them. `ridge fit kernels` determines them from
 // records.
 #pragma once

@@ -3,18 +3,18 @@
 
 #include <string_view>
 
-#include "hardware/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "model/machine/machine.h"
 
 namespace ridge::python {
 
 /// The part of a description that the arguments `datasheet` and `analytic` select.
-[[nodiscard]] constexpr hardware::View view_of(bool datasheet, bool analytic) {
-    if (datasheet) return hardware::View::datasheet;
-    return analytic ? hardware::View::analytic : hardware::View::calibrated;
+[[nodiscard]] constexpr model::View view_of(bool datasheet, bool analytic) {
+    if (datasheet) return model::View::datasheet;
+    return analytic ? model::View::analytic : model::View::calibrated;
 }
 
 /// InputError, with the nearest name, if the GPU is unknown.
-[[nodiscard]] const model::Machine& machine_of(std::string_view gpu, hardware::View view);
+[[nodiscard]] const model::Machine& machine_of(std::string_view gpu, model::View view);
 
 }  // namespace ridge::python

@@ -17,8 +17,8 @@
 #include "cli/views/prediction.h"
 #include "hardware/error.h"
 #include "model/allocator/caching_allocator.h"
+#include "model/catalogue/catalogue.h"
 #include "model/footprint/attention_memory.h"
-#include "model/machine/catalogue.h"
 #include "programs/aten/operations.h"
 #include "programs/host.h"
 #include "python/bindings/conversion.h"
@@ -29,10 +29,10 @@ namespace ridge::python {
 
 namespace nb = nanobind;
 
-const model::Machine& machine_of(std::string_view gpu, hardware::View view) {
+const model::Machine& machine_of(std::string_view gpu, model::View view) {
     // Predictions of a table do not hold the GIL, so the catalogue has its own lock.
     static std::mutex mutex;
-    static std::map<hardware::View, std::unique_ptr<cli::Machines>> views;
+    static std::map<model::View, std::unique_ptr<cli::Machines>> views;
     const std::scoped_lock lock(mutex);
     std::unique_ptr<cli::Machines>& machines = views[view];
     if (!machines) {

@@ -90,7 +90,7 @@ class TablePredictor {
   public:
     TablePredictor(std::vector<CountColumn> counts, std::vector<TextColumn> texts,
                    std::optional<std::string> operation, std::optional<std::string> gpu,
-                   hardware::View view, std::size_t rows)
+                   model::View view, std::size_t rows)
         : counts_(std::move(counts)), view_(view), results_(rows) {
         if (operation) operation_ = model::parse_operation_kind(*operation);
         if (gpu) machine_ = &machine_of(*gpu, view_);
@@ -221,7 +221,7 @@ class TablePredictor {
     std::optional<TextColumn> operations_;
     std::optional<TextColumn> gpus_;
     std::optional<OperationKind> operation_;
-    hardware::View view_;
+    model::View view_;
     const model::Machine* machine_ = nullptr;
     OperationKind kind_ = OperationKind::matmul;
     const std::string* kind_text_ = nullptr;

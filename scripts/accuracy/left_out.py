@@ -23,7 +23,10 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GPUS = ROOT / "hardware" / "gpus"
 ARCHITECTURES = ROOT / "hardware" / "architectures"
-KERNELS = ROOT / "hardware" / "kernels"
+CALIBRATION = ROOT / "calibration"
+CARRY_OVER = CALIBRATION / "carry-over.toml"
+#: Software whose costs do not depend on the chip, beside those of PyTorch's newest kernels.
+OLDER = ROOT / "software" / "pytorch-2.1" / "software.toml"
 
 #: For each GPU, the GPU that stands in for it, and the programs of `ridge fit` that fit the stand-in again alone.
 DONORS = {
@@ -65,12 +68,18 @@ HEAD = """| class | GPU | parameters of | rows | mean | p90 | bias | in band |
 
 
 class Description:
-    """The sections of a TOML description, each a table of raw values with their notes."""
+    """The sections of a TOML description and of calibrations, each a table of raw values with their notes."""
 
-    def __init__(self, path):
+    def __init__(self, path, *calibrations):
         self.head = {}
         self.sections = {}
-        self.tables = ""  # tolerances and what is carried over, as they are written
+        self.tables = ""  # tolerances, as they are written
+        for each in calibrations:
+            self.add(each)
+        self.head = {}
+        self.add(path)
+
+    def add(self, path):
         section = ""
         for line in path.read_text(encoding="utf-8").splitlines():
             if line.startswith("[["):
@@ -90,8 +99,9 @@ class Description:
 
 
 def description_of(name):
-    """The file of a GPU, of an architecture or of kernels."""
-    return next(Description(folder / f"{name}.toml") for folder in (GPUS, ARCHITECTURES, KERNELS) if (folder / f"{name}.toml").exists())
+    """The file of a GPU or of an architecture, with its calibrations."""
+    calibrations = sorted((CALIBRATION / name).glob("*.toml"))
+    return next(Description(folder / f"{name}.toml", *calibrations) for folder in (GPUS, ARCHITECTURES) if (folder / f"{name}.toml").exists())
 
 
 def fill(sections, others, path="model"):
@@ -104,15 +114,16 @@ def fill(sections, others, path="model"):
 
 def architecture_of(gpu):
     """An architecture with what it carries over, and with the parameters of older versions of PyTorch."""
-    description = description_of(gpu.head["inherits"].strip('"'))
-    for source, paths in re.findall(r'from = "(.+?)"\nparameters = \[(.+?)\]', description.tables, re.S):
+    name = gpu.head["inherits"].strip('"')
+    description = description_of(name)
+    rules = CARRY_OVER.read_text(encoding="utf-8")
+    for source, paths in re.findall(rf'to = "{name}"\nfrom = "(.+?)"\nparameters = \[(.+?)\]', rules, re.S):
         origin = description_of(source).sections
         if source in NAMES:  # a field of a GPU's own file does not name the GPU
             origin = {section: {key: (value, NAMES[source]) for key, (value, _) in fields.items()} for section, fields in origin.items()}
         for path in re.findall(r'"(.+?)"', paths):
             fill(description.sections, origin, path)
-    inherited = description_of(description.head["inherits"].strip('"')).sections
-    fill(description.sections, {section: fields for section, fields in inherited.items() if not section.startswith("model.torch")})
+    fill(description.sections, Description(OLDER).sections)
     return description
 
 
@@ -183,7 +194,7 @@ def corrections(ridge, tables, name, scratch):
 def described(ridge, tables, name):
     """A description of the GPU from its data sheet and another GPU's parameters."""
     donor_name, programs = DONORS[name]
-    gpu, donor = Description(GPUS / f"{name}.toml"), Description(GPUS / f"{donor_name}.toml")
+    gpu, donor = description_of(name), description_of(donor_name)
     facts, guesses = {}, {}
     for description in (architecture_of(gpu), gpu):
         for section, fields in description.sections.items():

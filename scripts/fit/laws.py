@@ -2,7 +2,7 @@
 """Fits the laws by which parameters carry over to GPUs that nobody measured (docs/model.md: L2, L3, L9, L13).
 
 Each law relates a fitted or measured parameter of several GPUs to what they consist of. Prints each constant as it
-stands in hardware/kernels/laws.toml, as the descriptions of the measured GPUs give it, and how far the law then is from
+stands in calibration/laws.toml, as the descriptions of the measured GPUs give it, and how far the law then is from
 each of them. With --check it exits with 1 if a constant in the file is further than its standard error, or than
 0.03, from the fitted one.
 

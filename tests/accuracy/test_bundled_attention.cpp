@@ -3,9 +3,9 @@
 #include <map>
 #include <string>
 
-#include "hardware/catalogue.h"
 #include "measure/record/record.h"
 #include "model/attention/bundled.h"
+#include "model/catalogue/catalogue.h"
 #include "model/predict.h"
 #include "tests/accuracy/reference.h"
 #include "tests/catch.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "model/catalogue/catalogue.h"
 #include "model/footprint/memory_fit.h"
-#include "model/machine/catalogue.h"
 #include "programs/configs/presets.h"
 #include "programs/serving.h"
 #include "tests/accuracy/model_records.h"

@@ -7,7 +7,7 @@
 
 #include "measure/judge/validate.h"
 #include "measure/record/record.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "tests/accuracy/reference.h"
 #include "tests/catch.h"
 
@@ -22,14 +22,14 @@ std::vector<measure::Record> records_of(std::vector<std::string> folders) {
 }
 
 measure::Validation validated(const std::string& folder,
-                              const hardware::Catalogue& catalogue = model::catalogue()) {
-    return measure::validate(records_of({folder}), catalogue, hardware::View::calibrated);
+                              const model::Catalogue& catalogue = model::catalogue()) {
+    return measure::validate(records_of({folder}), catalogue, model::View::calibrated);
 }
 
 /// Checks each seed of a judging folder against the bounds `name`-SEED, and all together against
 /// `name`.
 measure::Validation check_seeds(const std::string& folder, const std::vector<std::uint64_t>& seeds,
-                                const std::string& name, const hardware::Catalogue& catalogue) {
+                                const std::string& name, const model::Catalogue& catalogue) {
     const std::vector<measure::Record> all = records_of({folder});
     std::size_t count = 0;
     for (const std::uint64_t seed : seeds) {
@@ -38,12 +38,12 @@ measure::Validation check_seeds(const std::string& folder, const std::vector<std
             if (record.question.seed == seed) some.push_back(record);
         }
         count += some.size();
-        const auto judged = measure::validate(some, catalogue, hardware::View::calibrated);
+        const auto judged = measure::validate(some, catalogue, model::View::calibrated);
         REQUIRE(judged.overall);
         check_bounds(judged.overall->errors, name + "-" + std::to_string(seed));
     }
     CHECK(count == all.size());
-    measure::Validation judged = measure::validate(all, catalogue, hardware::View::calibrated);
+    measure::Validation judged = measure::validate(all, catalogue, model::View::calibrated);
     REQUIRE(judged.overall);
     CHECK(judged.unused.empty());
     check_bounds(judged.overall->errors, name);
@@ -85,14 +85,14 @@ TEST_CASE("the full suite", "[accuracy][records]") {
 TEST_CASE("plain calls of cuBLASLt that nothing was fitted to", "[accuracy][records]") {
     const auto judged =
         measure::validate(records_of({"h200-sxm-calls-judge", "h100-sxm-calls-judge"}),
-                          model::catalogue(), hardware::View::calibrated);
+                          model::catalogue(), model::View::calibrated);
     REQUIRE(judged.overall);
     CHECK(judged.overall->errors.count == 70);
     check_bounds(judged.overall->errors, "records.calls-judge");
 }
 
 TEST_CASE("an H100 with the overlay of ridge calibrate --full", "[accuracy][records]") {
-    hardware::Catalogue calibrated = model::catalogue();
+    model::Catalogue calibrated = model::catalogue();
     for (const char* const name : {"ceilings", "calibrated"}) {
         const std::string file = std::string(RIDGE_RECORDS) + "/h100-sxm/" + name + ".toml";
         CHECK(calibrated.add_file(file) == "h100-sxm");

@@ -5,7 +5,7 @@
 
 #include "measure/judge/validate.h"
 #include "measure/record/record.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "tests/accuracy/reference.h"
 #include "tests/catch.h"
 
@@ -28,7 +28,7 @@ void judge(const std::string& gpu) {
         measure::read_all_records({std::string(RIDGE_RECORDS) + "/" + gpu + "-torch-judge"});
     REQUIRE(file.damaged.empty());
     const measure::Validation validation =
-        measure::validate(file.records, model::catalogue(), hardware::View::calibrated);
+        measure::validate(file.records, model::catalogue(), model::View::calibrated);
     CHECK(validation.unused.empty());
     std::map<std::string, std::vector<measure::TimeError>> errors;
     for (const measure::Comparison& each : validation.comparisons) {

@@ -10,8 +10,8 @@
 #include "cli/charts/roofline_charts.h"
 #include "measure/judge/validate.h"
 #include "measure/record/record.h"
+#include "model/catalogue/catalogue.h"
 #include "model/core/fields.h"
-#include "model/machine/catalogue.h"
 #include "model/machine/machine.h"
 #include "plot/roofline.h"
 #include "plot/scatter.h"
@@ -42,13 +42,13 @@ measure::Record record_of(const std::string& text, double microseconds) {
 }
 
 measure::Validation judged(const std::vector<measure::Record>& records) {
-    return measure::validate(records, catalogue(), hardware::View::calibrated);
+    return measure::validate(records, catalogue(), model::View::calibrated);
 }
 
 std::vector<plot::Chart> rooflines(const std::vector<measure::Record>& records,
                                    Levels levels = Levels::dram) {
     const measure::Validation validation = judged(records);
-    RooflineCharts charts(h200(), catalogue().at("h200-sxm", hardware::View::calibrated), levels);
+    RooflineCharts charts(h200(), catalogue().at("h200-sxm", model::View::calibrated), levels);
     for (const measure::Comparison& comparison : validation.comparisons) {
         charts.add(comparison, records[comparison.record]);
     }

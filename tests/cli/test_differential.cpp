@@ -16,8 +16,8 @@
 #include "cli/console/result_columns.h"
 #include "cli/views/prediction.h"
 #include "hardware/error.h"
+#include "model/catalogue/catalogue.h"
 #include "model/core/fields.h"
-#include "model/machine/catalogue.h"
 #include "model/predict.h"
 #include "tests/catch.h"
 #include "tests/cli/run.h"
@@ -36,7 +36,7 @@ constexpr std::array<const char*, 9> gpus{"h100-sxm", "h200-sxm", "a100-sxm-80gb
 
 const std::map<std::string, model::Machine>& machines() {
     static const std::map<std::string, model::Machine> all = [] {
-        const hardware::Catalogue catalogue = model::catalogue();
+        const model::Catalogue catalogue = model::catalogue();
         std::map<std::string, model::Machine> made;
         for (const char* name : gpus) made.emplace(name, model::make_machine(catalogue.at(name)));
         return made;

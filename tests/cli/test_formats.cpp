@@ -11,7 +11,7 @@
 #include "cli/application.h"
 #include "cli/commands/commands.h"
 #include "cli/options/command_line.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "tests/catch.h"
 #include "tests/cli/run.h"
 #include "tests/support/fake_device.h"
@@ -149,7 +149,7 @@ TEST_CASE("parameters of a fit, with their errors, as values") {
 }
 
 TEST_CASE("ceilings of a calibration as values") {
-    const hardware::Catalogue catalogue = model::catalogue();
+    const model::Catalogue catalogue = model::catalogue();
     const measure::FakePlan plan = measure::fake_plan(catalogue.at("h200-sxm"));
     std::istringstream in;
     std::ostringstream out;

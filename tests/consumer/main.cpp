@@ -10,7 +10,7 @@
 
 int main(int count, char** words) {
     using namespace ridge;
-    const hardware::Catalogue catalogue = model::catalogue();
+    const model::Catalogue catalogue = model::catalogue();
     const model::Machine machine = model::make_machine(catalogue.at("h100-sxm"));
     const model::Matmul op{.m = 4096, .n = 4096, .k = 4096};
     const model::Outcome outcome = model::predict(op, {}, machine);
@@ -20,7 +20,7 @@ int main(int count, char** words) {
     if (plot::render_svg(plot::Chart{}).empty()) return 2;
     if (count != 3) return 3;
     const measure::RecordFile file = measure::read_all_records({words[1]});
-    const auto found = measure::validate(file.records, catalogue, hardware::View::calibrated);
+    const auto found = measure::validate(file.records, catalogue, model::View::calibrated);
     std::printf("%zu records\n", file.records.size());
     const programs::Trace trace = programs::read_trace(words[2]);
     const programs::TraceReport report = programs::report_of(trace, machine);

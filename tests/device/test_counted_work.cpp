@@ -2,7 +2,7 @@
 // level.
 #include <array>
 
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "model/machine/machine.h"
 #include "model/predict.h"
 #include "tests/cuda/counter_groups.h"

@@ -19,8 +19,8 @@
 #include "effects/study.h"
 #include "hardware/error.h"
 #include "measure/fit/fit_all.h"
+#include "model/catalogue/catalogue.h"
 #include "model/footprint/memory_fit.h"
-#include "model/machine/catalogue.h"
 #include "programs/advice.h"
 #include "programs/configs/presets.h"
 #include "programs/largest.h"
@@ -70,7 +70,7 @@ class Altered {
 /// can make a machine.
 template <class Check>
 void for_each_altered(Check&& check) {
-    const hardware::Catalogue gpus = model::catalogue();
+    const model::Catalogue gpus = model::catalogue();
     std::size_t turn = 0;
     test::Sample sample;
     for (const char* name : altered_gpus) {
@@ -152,7 +152,7 @@ std::string unsound_points(const effects::StudiedSeries& series) {
 TEST_CASE("steps of models on altered GPUs are sound or refused", "[altered]") {
     const std::vector<programs::ModelStep> all = steps();
     for_each_altered([&](const hardware::Description&, const model::Machine& machine,
-                         const hardware::Catalogue&, std::size_t) {
+                         const model::Catalogue&, std::size_t) {
         for (const programs::ModelStep& step : all) {
             const programs::StepTime time =
                 programs::predict(step, machine, programs::host_beside("h200-sxm"));
@@ -170,7 +170,7 @@ TEST_CASE("serving and advice on altered GPUs are sound or refused", "[altered]"
     const programs::Architecture dense = programs::find_model("llama-3.2-1b");
     const programs::Load load{.prompt = 512, .answer = 64, .batches = {1, 64}};
     for_each_altered([&](const hardware::Description& gpu, const model::Machine& machine,
-                         const hardware::Catalogue&, std::size_t turn) {
+                         const model::Catalogue&, std::size_t turn) {
         if (turn % 5 != 0) return;
         const std::int64_t usable = model::usable_memory(gpu).bytes;
         CHECK(usable >= 0);
@@ -193,7 +193,7 @@ TEST_CASE("serving and advice on altered GPUs are sound or refused", "[altered]"
 TEST_CASE("reports of traces on altered GPUs are sound", "[altered]") {
     const programs::Trace trace = programs::read_trace(RIDGE_TRACES "/trace_llama_prefill.json.gz");
     for_each_altered([&](const hardware::Description&, const model::Machine& machine,
-                         const hardware::Catalogue&, std::size_t) {
+                         const model::Catalogue&, std::size_t) {
         const programs::TraceReport report = report_of(trace, machine);
         CHECK(std::isfinite(report.weighted_error));
         CHECK(std::isfinite(report.utilisation));
@@ -213,7 +213,7 @@ TEST_CASE("reports of traces on altered GPUs are sound", "[altered]") {
 TEST_CASE("effects on altered GPUs are shown or refused with a reason", "[altered]") {
     const std::size_t count = effects::effects().size();
     for_each_altered([&](const hardware::Description& gpu, const model::Machine& machine,
-                         const hardware::Catalogue& gpus, std::size_t turn) {
+                         const model::Catalogue& gpus, std::size_t turn) {
         // Neighbouring turns are alterations of the same field; three fields meet every effect.
         constexpr std::size_t apart = 3 * alterations.size();
         for (std::size_t i = turn % apart; i < count; i += apart) {
@@ -240,7 +240,7 @@ TEST_CASE("what fits on altered GPUs is a count or an error that names the field
         .attention = {.heads = 8, .kv_heads = 8, .seq_q = 1024, .seq_kv = 1024, .head_dim = 64},
         .software = model::AttentionSoftware::torch_flash};
     const programs::Architecture dense = programs::find_model("llama-3.2-1b");
-    const hardware::Catalogue gpus = model::catalogue();
+    const model::Catalogue gpus = model::catalogue();
     for (const char* name : altered_gpus) {
         for (const double by : alterations) {
             hardware::Description changed = gpus.at(name);
@@ -282,7 +282,7 @@ TEST_CASE("fits that start from altered GPUs give finite values or a reason", "[
     std::size_t tables = 0;
     std::size_t fitted = 0;
     for_each_altered([&](const hardware::Description&, const model::Machine& machine,
-                         const hardware::Catalogue&, std::size_t turn) {
+                         const model::Catalogue&, std::size_t turn) {
         if (turn % 97 != 0) return;
         ++tables;
         measure::FitRequest request;

@@ -2,7 +2,7 @@
 #include "effects/text.h"
 
 #include "hardware/error.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "tests/catch.h"
 
 namespace {
@@ -26,7 +26,7 @@ Study small_study() {
 }  // namespace
 
 TEST_CASE("places take values, ratios, names and facts", "[effects]") {
-    const hardware::Catalogue catalogue = model::catalogue();
+    const model::Catalogue catalogue = model::catalogue();
     const hardware::Description& gpu = catalogue.at("a100-sxm-80gb");
     const model::Machine machine = model::make_machine(gpu);
     const Subject subject{.machine = machine, .gpu = gpu, .catalogue = catalogue};

@@ -13,7 +13,7 @@
 #include "effects/page.h"
 #include "model/access/divergence.h"
 #include "model/attention/online_softmax.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "tests/catch.h"
 #include "tests/cli/run.h"
 
@@ -24,7 +24,7 @@ using effects::Measured;
 using effects::Study;
 
 struct Gpu {
-    explicit Gpu(const hardware::Catalogue& all, const std::string& name)
+    explicit Gpu(const model::Catalogue& all, const std::string& name)
         : description(all.at(name)), machine(model::make_machine(description)), catalogue(all) {}
 
     [[nodiscard]] effects::Subject subject() const {
@@ -33,7 +33,7 @@ struct Gpu {
 
     const hardware::Description& description;
     model::Machine machine;
-    const hardware::Catalogue& catalogue;
+    const model::Catalogue& catalogue;
 };
 
 /// Whether only a measurement fills this place.
@@ -45,8 +45,8 @@ bool is_measured_place(const std::string& place) {
 
 TEST_CASE("every effect is shown on every GPU of the catalogue or refused with a reason",
           "[effects]") {
-    const hardware::Catalogue catalogue = model::catalogue();
-    for (const hardware::CatalogueEntry& entry : catalogue.entries()) {
+    const model::Catalogue catalogue = model::catalogue();
+    for (const model::CatalogueEntry& entry : catalogue.entries()) {
         const Gpu gpu(catalogue, entry.name);
         for (const effects::Effect& effect : effects::effects()) {
             CAPTURE(entry.name, std::string(effect.name));
@@ -67,7 +67,7 @@ TEST_CASE("every effect is shown on every GPU of the catalogue or refused with a
 }
 
 TEST_CASE("on data-centre GPUs every sentence about predictions is there", "[effects]") {
-    const hardware::Catalogue catalogue = model::catalogue();
+    const model::Catalogue catalogue = model::catalogue();
     for (const char* name : {"h200-sxm", "h100-sxm", "a100-sxm-80gb"}) {
         const Gpu gpu(catalogue, name);
         for (const effects::Effect& effect : effects::effects()) {
@@ -86,7 +86,7 @@ TEST_CASE("on data-centre GPUs every sentence about predictions is there", "[eff
 }
 
 TEST_CASE("a GPU without bf16 is asked about fp16, and its text speaks of fp16", "[effects]") {
-    const hardware::Catalogue catalogue = model::catalogue();
+    const model::Catalogue catalogue = model::catalogue();
     const Gpu gpu(catalogue, "v100-sxm");
     for (const char* name : {"roofline", "alignment", "matmul-mystery", "power", "mlp"}) {
         CAPTURE(name);
@@ -107,7 +107,7 @@ TEST_CASE(
     "predictions and measurements agree in direction, and differ by a fifth at most or the text "
     "says why",
     "[effects][accuracy]") {
-    const hardware::Catalogue catalogue = model::catalogue();
+    const model::Catalogue catalogue = model::catalogue();
     for (const char* name : {"h200-sxm", "h100-sxm"}) {
         const Gpu gpu(catalogue, name);
         const Measured measured = Measured::of(name);
@@ -129,7 +129,7 @@ TEST_CASE(
 }
 
 TEST_CASE("charts of a measured GPU have hollow and filled marks", "[effects]") {
-    const hardware::Catalogue catalogue = model::catalogue();
+    const model::Catalogue catalogue = model::catalogue();
     const Gpu gpu(catalogue, "h200-sxm");
     const Study study =
         evaluate(effects::find_effect("coalescing"), gpu.subject(), Measured::of("h200-sxm"));
@@ -141,7 +141,7 @@ TEST_CASE("charts of a measured GPU have hollow and filled marks", "[effects]") 
 }
 
 TEST_CASE("kernels are listed by name beside the model's tiles", "[effects]") {
-    const hardware::Catalogue catalogue = model::catalogue();
+    const model::Catalogue catalogue = model::catalogue();
     const Gpu gpu(catalogue, "h200-sxm");
     const Study study =
         evaluate(effects::find_effect("mlp"), gpu.subject(), Measured::of("h200-sxm"));
@@ -170,7 +170,7 @@ TEST_CASE("kernels are listed by name beside the model's tiles", "[effects]") {
 
 TEST_CASE("the questions of an effect have distinct texts and name their implementation",
           "[effects]") {
-    const hardware::Catalogue catalogue = model::catalogue();
+    const model::Catalogue catalogue = model::catalogue();
     const Gpu gpu(catalogue, "h100-sxm");
     for (const effects::Effect& effect : effects::effects()) {
         std::set<std::string> texts;
@@ -251,7 +251,7 @@ TEST_CASE("no line of an effect is wider than the terminal", "[effects]") {
 }
 
 TEST_CASE("the page of all effects holds every figure and works offline", "[effects]") {
-    const hardware::Catalogue catalogue = model::catalogue();
+    const model::Catalogue catalogue = model::catalogue();
     const Gpu gpu(catalogue, "h100-sxm");
     std::vector<Study> studies;
     std::size_t figures = 0;
@@ -274,7 +274,7 @@ TEST_CASE("the page of all effects holds every figure and works offline", "[effe
 
 TEST_CASE("the page opens with the vocabulary for this GPU and closes with all ratios",
           "[effects]") {
-    const hardware::Catalogue catalogue = model::catalogue();
+    const model::Catalogue catalogue = model::catalogue();
     const Gpu gpu(catalogue, "h100-sxm");
     const std::vector<std::string> words = effects::opening_of(gpu.subject()).paragraphs;
     REQUIRE(words.size() == 5);
@@ -304,7 +304,7 @@ TEST_CASE("the page opens with the vocabulary for this GPU and closes with all r
 }
 
 TEST_CASE("an effect asks nothing that no run can answer", "[effects]") {
-    const hardware::Catalogue catalogue = model::catalogue();
+    const model::Catalogue catalogue = model::catalogue();
     const Gpu gpu(catalogue, "h200-sxm");
     std::size_t asked = 0;
     for (const effects::Effect& effect : effects::effects()) {

@@ -9,7 +9,7 @@
 #include "hardware/listing.h"
 #include "hardware/loader.h"
 #include "hardware/plain_toml.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "tests/hardware/document_difference.h"
 
 // The name is libFuzzer's. NOLINTNEXTLINE(readability-identifier-naming)

@@ -12,7 +12,7 @@
 #include "hardware/error.h"
 #include "hardware/json.h"
 #include "measure/record/csv_reader.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "tests/fuzz/require.h"
 
 using ridge::test::require;
@@ -20,7 +20,7 @@ using ridge::test::require;
 namespace {
 
 ridge::cli::Machines& machines() {
-    static ridge::cli::Machines all(ridge::model::catalogue(), ridge::hardware::View::calibrated);
+    static ridge::cli::Machines all(ridge::model::catalogue(), ridge::model::View::calibrated);
     return all;
 }
 

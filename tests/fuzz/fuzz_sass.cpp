@@ -7,7 +7,7 @@
 
 #include "hardware/error.h"
 #include "kernel/code/code_model.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "tests/fuzz/require.h"
 
 using ridge::test::require;

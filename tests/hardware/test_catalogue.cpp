@@ -7,13 +7,11 @@
 #include "hardware/embedded.h"
 #include "hardware/loader.h"
 #include "tests/catch.h"
-#include "tests/support/environment.h"
 #include "tests/support/temporary_folder.h"
 
 using namespace ridge;
 using namespace ridge::hardware;
 using ridge::test::TemporaryFolder;
-using ridge::test::Variable;
 
 namespace {
 
@@ -33,8 +31,8 @@ TEST_CASE("every description loads and its redundant figures agree") {
     const Catalogue catalogue = Catalogue::embedded(device_schema());
     CHECK(catalogue.entries().size() >= 30);
     for (const CatalogueEntry& entry : catalogue.entries()) {
-        for (const View view : {View::datasheet, View::calibrated}) {
-            const auto [gpu, problems] = catalogue.inspect(entry.name, view);
+        for (const Overlays overlays : {Overlays::left_out, Overlays::applied}) {
+            const auto [gpu, problems] = catalogue.inspect(entry.name, overlays);
             for (const Problem& problem : problems) FAIL_CHECK(to_string(problem));
             CHECK(gpu.name == entry.name);
         }
@@ -48,8 +46,7 @@ TEST_CASE("every embedded file has its own name and the kind of its folder") {
         CHECK(loaded.problems.empty());
         const std::string stem = std::filesystem::path(file.path).stem().string();
         CHECK(loaded.description.name == stem);
-        const bool architecture = file.path.starts_with("hardware/architectures/") ||
-                                  file.path.starts_with("hardware/kernels/");
+        const bool architecture = file.path.starts_with("hardware/architectures/");
         CHECK((loaded.description.kind == DescriptionKind::architecture) == architecture);
     }
 }
@@ -57,7 +54,7 @@ TEST_CASE("every embedded file has its own name and the kind of its folder") {
 TEST_CASE("ridge points follow from the data sheets") {
     const Catalogue catalogue = Catalogue::embedded(device_schema());
     const auto bf16 = [&](const char* name) {
-        return ridge_point(catalogue.at(name, View::datasheet), "bf16");
+        return ridge_point(catalogue.at(name, Overlays::left_out), "bf16");
     };
     CHECK(bf16("a100-sxm-40gb") == Approx(200.6).margin(0.05));
     CHECK(bf16("a100-sxm-80gb") == Approx(153.0).margin(0.05));
@@ -162,7 +159,7 @@ TEST_CASE("an overlay adds to a device, and the data sheet remains available") {
     CHECK(calibrated.quantity<Bandwidth>("measured.dram.read") == 3.0 * units::TB / units::s);
     CHECK(calibrated.provenance("measured.dram.read") == Provenance::measured);
     CHECK_THAT(calibrated.origin, contains_text("built in") && contains_text("with mine.toml"));
-    const Description& datasheet = catalogue.at("h100-sxm", View::datasheet);
+    const Description& datasheet = catalogue.at("h100-sxm", Overlays::left_out);
     CHECK_FALSE(datasheet.quantity<Bandwidth>("measured.dram.read").has_value());
     CHECK(&catalogue.at("NVIDIA H100 80GB HBM3") == &calibrated);
 }
@@ -176,55 +173,12 @@ TEST_CASE("a user's file replaces the built-in one") {
     const std::size_t at = text.find("320 GB/s");
     REQUIRE(at != std::string::npos);
     const std::string path = folder.write("ridge/gpus/my-t4.toml", text.replace(at, 8, "321 GB/s"));
-    REQUIRE_FALSE(folder.write("ridge/gpus/notes.txt", "not a description").empty());
 
     Catalogue catalogue = Catalogue::embedded(device_schema());
     CHECK(catalogue.add_file(path) == "t4");
     CHECK(catalogue.at("Tesla T4").quantity<Bandwidth>("dram.bandwidth") ==
           321.0 * units::GB / units::s);
     CHECK(catalogue.at("t4").origin == path + ", in place of the built-in t4");
-
-    const Variable configuration("XDG_CONFIG_HOME", folder.path());
-    const Catalogue users = Catalogue::with_user_files(device_schema());
-    CHECK_THAT(users.at("t4").origin, contains_text("my-t4.toml"));
-    CHECK(users.entries().size() == catalogue.entries().size());
-}
-
-TEST_CASE("a broken file in the user's folder is left out and named") {
-    const TemporaryFolder folder;
-    REQUIRE_FALSE(folder.write("ridge/gpus/broken.toml", "name = [\n").empty());
-    REQUIRE_FALSE(folder.write("ridge/gpus/over.toml", overlay_text).empty());
-    const Variable configuration("XDG_CONFIG_HOME", folder.path());
-    const Catalogue users = Catalogue::with_user_files(device_schema());
-    REQUIRE(users.left_out().size() == 1);
-    CHECK_THAT(users.left_out().front(), contains_text("broken.toml:"));
-    CHECK_THAT(users.at("h100-sxm").origin, contains_text("over.toml"));
-    CHECK(users.overlays().back().target == "h100-sxm");
-}
-
-TEST_CASE("a device takes the corrections of the relative that it names") {
-    const std::string head =
-        "schema = 1\nname = \"toy\"\ntitle = \"T\"\nvendor = \"A\"\ninherits = \"sm_100\"\n";
-    const auto problems_of = [&](const std::string& line) {
-        Catalogue catalogue = Catalogue::embedded(device_schema());
-        catalogue.add_text(head + line, "toy.toml");
-        std::string all;
-        const auto [device, problems] = catalogue.inspect("toy", View::calibrated);
-        for (const Problem& problem : problems) all += to_string(problem) + "\n";
-        return all;
-    };
-    const auto unknown = contains_text("which is not another known device");
-    CHECK_THAT(problems_of("corrections = \"b200\"\n"), !unknown);
-    CHECK_THAT(problems_of("corrections = \"b201\"\n"),
-               contains_text("uses the corrections of \"b201\"") && unknown);
-    CHECK_THAT(problems_of("corrections = \"toy\"\n"), unknown);
-
-    std::string overlay = overlay_text;
-    overlay.insert(overlay.find("overlay = "), "corrections = \"b200\"\n");
-    const Loaded loaded = load_text(overlay, "over.toml", device_schema());
-    REQUIRE(loaded.problems.size() == 1);
-    CHECK_THAT(to_string(loaded.problems[0]),
-               contains_text("only a device can use the corrections of another"));
 }
 
 TEST_CASE("an architecture inherits from another, and an endless chain is refused") {
@@ -244,7 +198,7 @@ TEST_CASE("an architecture inherits from another, and an endless chain is refuse
         catalogue.add_text(
             "schema = 1\nname = \"toy\"\ntitle = \"T\"\nvendor = \"A\"\ninherits = \"new\"\n",
             "toy.toml");
-        return catalogue.inspect("toy", View::calibrated);
+        return catalogue.inspect("toy", Overlays::applied);
     };
     const Description toy = inspected("").first;
     CHECK(std::get<std::int64_t>(toy.data.at("sm.count").value) == 8);
@@ -256,84 +210,6 @@ TEST_CASE("an architecture inherits from another, and an endless chain is refuse
                contains_text("old.toml") &&
                    contains_text("inherits from \"older\", which is not a known architecture"));
     CHECK_THAT(first_problem("new"), contains_text("which inherits from too many others"));
-}
-
-TEST_CASE("an architecture carries parameters over from a GPU or another architecture") {
-    const std::string sources = "[sources]\nRUN = { kind = \"measured\", text = \"a run\" }\n";
-    const auto inspected = [&](const std::string& from, const std::string& own = {}) {
-        Catalogue catalogue = Catalogue::embedded(device_schema());
-        const std::string architecture = "schema = 1\nkind = \"architecture\"\n";
-        catalogue.add_text(architecture + "name = \"far\"\n" + sources +
-                               "[sm]\ncount = { value = 5, source = \"RUN\" }\n",
-                           "far.toml");
-        catalogue.add_text(
-            "schema = 1\nname = \"near\"\ntitle = \"N\"\nvendor = \"A\"\ninherits = "
-            "\"new\"\n" +
-                sources +
-                "[sm]\ncount = { value = 7, source = \"RUN\", note = \"twice\" }\n"
-                "full_die = { value = 9, source = \"RUN\" }\n",
-            "near.toml");
-        catalogue.add_text(architecture + "name = \"new\"\n" + sources +
-                               "[[carried_over]]\nfrom = \"" + from +
-                               "\"\nparameters = [\"sm.count\"]\n" + own,
-                           "new.toml");
-        catalogue.add_text(
-            "schema = 1\nname = \"toy\"\ntitle = \"T\"\nvendor = \"A\"\ninherits = \"new\"\n",
-            "toy.toml");
-        return catalogue.inspect("toy", View::calibrated);
-    };
-    SECTION("derived from a GPU of the architecture, with its note and without its source") {
-        const Description toy = inspected("near").first;
-        CHECK(toy.count("sm.count") == 7);
-        CHECK(toy.provenance("sm.count") == Provenance::derived);
-        CHECK(toy.data.at("sm.count").note.str() == "twice");
-        CHECK(toy.sources.at("near").text == "carried over from N");
-        CHECK_FALSE(toy.has_own("sm.count"));
-        CHECK_FALSE(toy.count("sm.full_die").has_value());
-    }
-    SECTION("an estimate from another architecture") {
-        const Description toy = inspected("far").first;
-        CHECK(toy.count("sm.count") == 5);
-        CHECK(toy.provenance("sm.count") == Provenance::estimate);
-    }
-    SECTION("what the architecture has itself comes first") {
-        const Description toy =
-            inspected("near", "[sm]\ncount = { value = 8, source = \"RUN\" }\n").first;
-        CHECK(toy.count("sm.count") == 8);
-        CHECK(toy.provenance("sm.count") == Provenance::measured);
-    }
-    SECTION("a name that nothing has is refused at its place") {
-        CHECK_THAT(
-            to_string(inspected("nearer").second.at(0)),
-            contains_text("new.toml:7:8: carries parameters over from \"nearer\", which is not "
-                          "a known device or architecture"));
-    }
-}
-
-TEST_CASE("kernels that an architecture inherits carry over from its own GPUs as derived") {
-    const std::string head = "schema = 1\ntitle = \"T\"\nvendor = \"A\"\n";
-    const std::string family = "schema = 1\nkind = \"architecture\"\n";
-    Catalogue catalogue = Catalogue::embedded(device_schema());
-    catalogue.add_text(family +
-                           "name = \"kernels\"\n[[carried_over]]\nfrom = \"near\"\n"
-                           "parameters = [\"sm.count\"]\n",
-                       "kernels.toml");
-    for (const char* const name : {"new", "other"}) {
-        catalogue.add_text(family + "inherits = \"kernels\"\nname = \"" + name + "\"\n",
-                           std::string(name) + ".toml");
-    }
-    catalogue.add_text(head +
-                           "name = \"near\"\ninherits = \"new\"\n[sources]\nRUN = { kind = "
-                           "\"measured\", text = \"a run\" }\n[sm]\n"
-                           "count = { value = 7, source = \"RUN\" }\n",
-                       "near.toml");
-    catalogue.add_text(head + "name = \"toy\"\ninherits = \"new\"\n", "toy.toml");
-    catalogue.add_text(head + "name = \"far\"\ninherits = \"other\"\n", "far.toml");
-    const auto provenance = [&](const char* name) {
-        return catalogue.inspect(name, View::calibrated).first.provenance("sm.count");
-    };
-    CHECK(provenance("toy") == Provenance::derived);
-    CHECK(provenance("far") == Provenance::estimate);
 }
 
 TEST_CASE("line ends of any system are taken") {

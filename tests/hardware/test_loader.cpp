@@ -1,5 +1,6 @@
 #include "hardware/loader.h"
 
+#include <array>
 #include <random>
 
 #include "tests/catch.h"
@@ -130,25 +131,6 @@ TEST_CASE("a tolerance needs a field, a figure and a reason") {
     CHECK(problems_with("[[tolerance]]\ncheck = \"peak.fma.fp32\"\n").size() == 1);
 }
 
-TEST_CASE("carried_over needs a source and known parameters, and stands in an architecture") {
-    const std::string architecture = "schema = 1\nkind = \"architecture\"\nname = \"sm_toy\"\n";
-    const auto problems = [&](const std::string& lines) {
-        return problems_of(architecture + lines);
-    };
-    CHECK(problems("[[carried_over]]\nfrom = \"b200\"\nparameters = [\"sm\", \"dram.bandwidth\"]\n")
-              .empty());
-    CHECK(problems("[[carried_over]]\nfrom = \"b200\"\nparameters = [\"dram.bandwith\"]\n") ==
-          Texts{"toy.toml:6:1: unknown key \"dram.bandwith\", did you mean \"dram.bandwidth\"?"});
-    CHECK(problems("[[carried_over]]\nfrom = \"b200\"\n") ==
-          Texts{"toy.toml:4:1: carried_over needs from and parameters"});
-    CHECK(problems("[[carried_over]]\nfrom = \"b200\"\nparameters = [\"sm\"]\nto = \"b300\"\n")
-              .size() == 1);
-    CHECK(problems("carried_over = 3\n") ==
-          Texts{"toy.toml:4:16: carried_over must be written [[carried_over]]"});
-    CHECK(problems_with("[[carried_over]]\nfrom = \"b200\"\nparameters = [\"sm\"]\n") ==
-          Texts{"toy.toml:6:1: only an architecture can carry parameters over"});
-}
-
 TEST_CASE("syntax errors have a place") {
     const Texts texts = problems_of("schema = 1\nname = \n");
     REQUIRE(texts.size() == 1);
@@ -233,12 +215,11 @@ TEST_CASE("a value outside the range of its field is refused") {
           Texts{"toy.toml:7:20: dram.sector must lie in the range 1 B to 1024 PiB"});
 }
 
-TEST_CASE("the model's section is read only with the model's schema") {
+TEST_CASE("a section of a larger schema is read with that schema only") {
     const std::string text =
         header + "[model.streams]\nstart = { value = \"2 us\", source = \"DS\" }\n";
-    const Loaded without = load_text(text, "toy.toml", device_schema());
-    CHECK(without.problems.empty());
-    CHECK(without.description.data.empty());
+    CHECK(problems_with("[model.streams]\nstart = { value = \"2 us\", source = \"DS\" }\n") ==
+          Texts{"toy.toml:6:2: unknown key \"model\""});
     const Schema grown = device_schema().with({{.path = "model.streams.start",
                                                 .dimension = Time::dimension,
                                                 .meaning = "fixed time",
@@ -252,4 +233,28 @@ TEST_CASE("the model's section is read only with the model's schema") {
     CHECK(to_string(load_text(misspelt, "toy.toml", grown).problems[0]) ==
           "toy.toml:7:1: unknown key \"model.streams.strat\", did you mean "
           "\"model.streams.start\"?");
+}
+
+TEST_CASE("a form says what a header may hold besides, and what kind a file is") {
+    constexpr std::array<std::string_view, 2> words{"chip", "needs"};
+    constexpr std::array<std::string_view, 1> tables{"rule"};
+    const Form form{.kind = "calibration", .words = words, .tables = tables, .roots = {}};
+    const auto read = [&form](const std::string& text) {
+        return load_text("schema = 1\nname = \"x\"\n" + text, "x.toml", device_schema(), form);
+    };
+    const Loaded loaded = read(
+        "kind = \"calibration\"\nchip = \"a\"\nneeds = [\"b\", \"c\"]\n[[rule]]\nto = \"d\"\n"
+        "[[rule]]\nto = [\"e\", \"f\"]\n");
+    CHECK(loaded.problems.empty());
+    CHECK(loaded.description.kind == DescriptionKind::data);
+    CHECK(loaded.description.words.text("chip") == "a");
+    CHECK(loaded.description.words.texts.at("needs") == Texts{"b", "c"});
+    REQUIRE(loaded.description.rows.size() == 2);
+    CHECK(loaded.description.rows[1].texts.at("to") == Texts{"e", "f"});
+    CHECK(to_string(read("kind = \"gpu\"\n").problems.at(0)) ==
+          "x.toml:3:8: kind must be \"calibration\"");
+    CHECK(to_string(read("rule = 3\nkind = \"calibration\"\n").problems.at(0)) ==
+          "x.toml:3:8: rule must be a table");
+    CHECK(kind_of("schema = 1\nkind = \"laws\"\n[sources]\n", "x.toml") == "laws");
+    CHECK(kind_of("kind = [\n", "x.toml").empty());
 }

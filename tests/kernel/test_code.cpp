@@ -4,7 +4,7 @@
 
 #include "hardware/error.h"
 #include "kernel/code/code_model.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "tests/catch.h"
 
 using namespace ridge;

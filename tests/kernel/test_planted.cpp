@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "kernel/causes/split.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "tests/catch.h"
 
 using namespace ridge;

@@ -2,7 +2,7 @@
 #include "kernel/causes/split.h"
 
 #include "hardware/units.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "tests/catch.h"
 
 using namespace ridge;

@@ -5,7 +5,7 @@
 #include "hardware/error.h"
 #include "hardware/loader.h"
 #include "measure/run/calibrate.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "tests/catch.h"
 #include "tests/measure/fakes.h"
 #include "tests/support/temporary_folder.h"
@@ -82,10 +82,10 @@ TEST_CASE("calibrating the fake finds its ceilings and writes a valid overlay") 
     const test::TemporaryFolder folder;
     test::write_text(folder.file("mine.toml"), toml);
     for (const hardware::Problem& problem :
-         hardware::check_file(folder.file("mine.toml"), model::schema())) {
+         model::check_file(folder.file("mine.toml"))) {
         FAIL_CHECK(to_string(problem));
     }
-    hardware::Catalogue own = model::catalogue();
+    model::Catalogue own = model::catalogue();
     CHECK(own.add_text(toml, "mine.toml") == "h200-sxm");
     const hardware::Description& gpu = own.at("h200-sxm");
     CHECK(gpu.quantity<Bandwidth>("measured.dram.copy")->in(units::TB / units::s) ==
@@ -118,7 +118,7 @@ TEST_CASE("what a device cannot show is left out with a reason") {
         CHECK_FALSE(skipped.reason.empty());
     }
     CHECK(fp8_skipped);
-    hardware::Catalogue own = model::catalogue();
+    model::Catalogue own = model::catalogue();
     CHECK(own.add_text(toml, "mine.toml") == "a100-sxm-80gb");
     CHECK(own.at("a100-sxm-80gb").find("measured.tensor.fp8.burst") == nullptr);
 }

@@ -16,7 +16,7 @@
 #include "measure/run/measure.h"
 #include "measure/run/suite.h"
 #include "measure/statistics/least_squares.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "model/predict.h"
 #include "model/roof/band.h"
 #include "tests/catch.h"
@@ -189,7 +189,7 @@ TEST_CASE("errors in tables name their place", "[fit]") {
 }
 
 TEST_CASE("a fit finds the parameters that made its rows", "[fit]") {
-    const hardware::Catalogue catalogue = model::catalogue();
+    const model::Catalogue catalogue = model::catalogue();
     const model::Machine start = model::make_machine(catalogue.at("a100-pcie-40gb"));
     model::Machine truth = start;
     truth.memory->read_efficiency = 0.75;
@@ -289,7 +289,7 @@ TEST_CASE("bands are quantiles of their class's residuals", "[fit]") {
         .gpus = {},
         .machine =
             [](const std::string& name) {
-                return model::make_machine(test::catalogue().at(name, hardware::View::calibrated));
+                return model::make_machine(test::catalogue().at(name, model::View::calibrated));
             },
         .records = {folder.path()}};
     const std::vector<FittedBand> bands = fit_bands(request);
@@ -340,7 +340,7 @@ TEST_CASE("bundled attention is fitted from records", "[fit]") {
     const SuiteResult measured = measure_suite(device, questions, {.folder = folder.path()});
     REQUIRE(measured.records.size() == questions.size());
 
-    const hardware::Catalogue catalogue = model::catalogue();
+    const model::Catalogue catalogue = model::catalogue();
     const FitRequest request{
         .data = {},
         .gpus = {},
@@ -386,7 +386,7 @@ TEST_CASE("records of a slower kernel give its parameters", "[fit]") {
         }
     }
     const auto machine = [](const std::string& name) {
-        return model::make_machine(test::catalogue().at(name, hardware::View::calibrated));
+        return model::make_machine(test::catalogue().at(name, model::View::calibrated));
     };
     const double before = machine("h200-sxm").matmul.bundled.mma->issue_fraction;
     const auto reports =
@@ -447,7 +447,7 @@ TEST_CASE("streaming kernels are fitted from records", "[fit]") {
         .gpus = {},
         .machine =
             [](const std::string& name) {
-                return model::make_machine(test::catalogue().at(name, hardware::View::calibrated));
+                return model::make_machine(test::catalogue().at(name, model::View::calibrated));
             },
         .records = {folder.path()}};
     const std::vector<FitReport> reports = fit_memory(request);

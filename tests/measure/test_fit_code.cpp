@@ -7,7 +7,7 @@
 #include "measure/fit/fit.h"
 #include "measure/fit/rows.h"
 #include "measure/record/record.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "model/predict.h"
 #include "tests/catch.h"
 #include "tests/measure/fakes.h"
@@ -49,7 +49,7 @@ TEST_CASE("records give the costs of the code that made them", "[fit]") {
          .gpus = {},
          .machine =
              [](const std::string& name) {
-                 return model::make_machine(test::catalogue().at(name, hardware::View::calibrated));
+                 return model::make_machine(test::catalogue().at(name, model::View::calibrated));
              },
          .records = {folder.path()}});
     // Besides the softmax, a report on how far rounds overlap in every kernel.

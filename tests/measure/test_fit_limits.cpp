@@ -8,7 +8,7 @@
 #include "measure/fit/fit.h"
 #include "measure/record/record.h"
 #include "measure/statistics/least_squares.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "model/predict.h"
 #include "tests/catch.h"
 #include "tests/measure/fakes.h"
@@ -54,7 +54,7 @@ TEST_CASE("rows that determine no parameter leave the description as it is", "[f
 
 TEST_CASE("attention of a GPU without page blocks is fitted without a number that is none",
           "[fit]") {
-    hardware::Catalogue catalogue = model::catalogue();
+    model::Catalogue catalogue = model::catalogue();
     std::string table =
         "gpu,op,impl,dtype,batch,heads,kv_heads,seq_q,seq_kv,head_dim,causal,kv_write,l2,launch,"
         "measured_us\n";

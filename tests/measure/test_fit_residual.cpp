@@ -5,7 +5,7 @@
 #include "hardware/error.h"
 #include "hardware/units.h"
 #include "measure/fit/fit_residual.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "model/predict.h"
 #include "tests/catch.h"
 #include "tests/model/machines.h"
@@ -63,7 +63,7 @@ TEST_CASE("the fit of a correction finds the residuals that it was given", "[fit
     const std::string overlay = residual_overlay(reports, "h200-sxm", "made up");
     CHECK(overlay == residual_overlay(fit_residuals(request_of(folder, {"h100-sxm", "h200-sxm"})),
                                       "h200-sxm", "made up"));
-    hardware::Catalogue gpus = hardware::Catalogue::embedded(model::schema());
+    model::Catalogue gpus = model::Catalogue::embedded();
     CHECK(gpus.add_text(overlay, "made.toml") == "h200-sxm");
     const model::Machine machine = model::make_machine(gpus.at("h200-sxm"));
     const auto outcome =

@@ -5,7 +5,7 @@
 
 #include "measure/record/record.h"
 #include "model/bundled/matmul.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "model/machine/occupancy.h"
 #include "model/matmul/tiles.h"
 #include "tests/catch.h"

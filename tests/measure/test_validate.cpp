@@ -30,7 +30,7 @@ TEST_CASE("a known bias is found") {
     const std::vector<Record> records =
         records_with_bias(1.25, {"matmul m=4096 n=4096 k=4096", "matmul m=8192 n=8192 k=8192",
                                  "copy elements=268435456 dtype=fp32"});
-    const Validation v = validate(records, catalogue(), hardware::View::calibrated);
+    const Validation v = validate(records, catalogue(), model::View::calibrated);
     REQUIRE(v.comparisons.size() == 3);
     CHECK(v.unused.empty());
     REQUIRE(v.groups.size() == 2);
@@ -59,7 +59,7 @@ TEST_CASE("the error splits into work and rate") {
         if (counters.tensor) counters.tensor = *counters.tensor * 1.02;
         record.counters = counters;
     }
-    const Validation v = validate(records, catalogue(), hardware::View::calibrated);
+    const Validation v = validate(records, catalogue(), model::View::calibrated);
     REQUIRE(v.comparisons.size() == 2);
     const Comparison& copy = v.comparisons[0];
     CHECK(*copy.dram == Approx(1.0 / 1.1));
@@ -78,7 +78,7 @@ TEST_CASE("L2 bytes and executed FLOP are compared and their mean errors reporte
         counters.sm_l2 = *counters.sm_l2 * (i == 0 ? 1.25 : 0.8);
         records[i].counters = counters;
     }
-    const Validation v = validate(records, catalogue(), hardware::View::calibrated);
+    const Validation v = validate(records, catalogue(), model::View::calibrated);
     REQUIRE(v.comparisons.size() == 2);
     CHECK(*v.comparisons[0].l2 == Approx(0.8));
     CHECK(*v.comparisons[1].l2 == Approx(1.25));
@@ -94,7 +94,7 @@ TEST_CASE("padding that the hardware multiplies is not an error of FLOP") {
     Counters counters = std::get<Counters>(records[0].counters);
     counters.tensor = 2.0 * 128 * 128 * 128 * units::FLOP;
     records[0].counters = counters;
-    const Validation v = validate(records, catalogue(), hardware::View::calibrated);
+    const Validation v = validate(records, catalogue(), model::View::calibrated);
     REQUIRE(v.comparisons.size() == 1);
     CHECK(*v.comparisons[0].flop == Approx(1.0));
 }
@@ -102,7 +102,7 @@ TEST_CASE("padding that the hardware multiplies is not an error of FLOP") {
 TEST_CASE("FLOP of expressions are not compared") {
     const std::vector<Record> records =
         records_with_bias(1.0, {"elementwise elements=268435456 expr=exp(x) dtype=fp32"});
-    const Validation v = validate(records, catalogue(), hardware::View::calibrated);
+    const Validation v = validate(records, catalogue(), model::View::calibrated);
     REQUIRE(v.comparisons.size() == 1);
     CHECK_FALSE(v.comparisons[0].flop);
     CHECK(v.comparisons[0].dram);
@@ -110,7 +110,7 @@ TEST_CASE("FLOP of expressions are not compared") {
 
 TEST_CASE("small traffic is not compared with counters") {
     const std::vector<Record> records = records_with_bias(1.0, {"copy elements=1048576"});
-    const Validation v = validate(records, catalogue(), hardware::View::calibrated);
+    const Validation v = validate(records, catalogue(), model::View::calibrated);
     REQUIRE(v.comparisons.size() == 1);
     CHECK_FALSE(v.comparisons[0].dram);
 }
@@ -121,7 +121,7 @@ TEST_CASE("records that cannot be compared say why") {
     records[0].device.name = "ACME Unheard-of 9000";
     records[1].timing.reset();
     records[1].failure = "too hot";
-    const Validation v = validate(records, catalogue(), hardware::View::calibrated);
+    const Validation v = validate(records, catalogue(), model::View::calibrated);
     CHECK(v.comparisons.size() == 1);
     REQUIRE(v.unused.size() == 2);
     CHECK(v.unused[0].reason.find("ACME Unheard-of 9000") != std::string::npos);
@@ -133,7 +133,7 @@ TEST_CASE("a failure that was measured later is no longer unused") {
         records_with_bias(1.0, {"copy elements=4096", "copy elements=4096"});
     records[0].timing.reset();
     records[0].failure = "too hot";
-    CHECK(validate(records, catalogue(), hardware::View::calibrated).unused.empty());
+    CHECK(validate(records, catalogue(), model::View::calibrated).unused.empty());
 }
 
 TEST_CASE("the worst cases are sorted from the worst down") {
@@ -141,7 +141,7 @@ TEST_CASE("the worst cases are sorted from the worst down") {
     for (const double bias : {1.1, 3.0, 1.5, 0.9, 2.0}) {
         records.push_back(records_with_bias(bias, {"matmul m=4096 n=4096 k=4096"}).front());
     }
-    const Validation v = validate(records, catalogue(), hardware::View::calibrated);
+    const Validation v = validate(records, catalogue(), model::View::calibrated);
     CHECK(v.groups.front().worst == std::vector<std::size_t>{1, 4, 2});
     CHECK(v.groups.front().errors.median == Approx(1.0 / 3.0).epsilon(1e-3));
 }

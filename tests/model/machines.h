@@ -8,18 +8,18 @@
 #include <string>
 #include <utility>
 
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "model/machine/machine.h"
 
 namespace ridge::test {
 
-inline const hardware::Catalogue& catalogue() {
-    static const hardware::Catalogue embedded = model::catalogue();
+inline const model::Catalogue& catalogue() {
+    static const model::Catalogue embedded = model::catalogue();
     return embedded;
 }
 
-inline const model::Machine& machine_in(const std::string& gpu, hardware::View view) {
-    static std::map<std::pair<std::string, hardware::View>, model::Machine> machines;
+inline const model::Machine& machine_in(const std::string& gpu, model::View view) {
+    static std::map<std::pair<std::string, model::View>, model::Machine> machines;
     const std::pair key(gpu, view);
     const auto found = machines.find(key);
     if (found != machines.end()) return found->second;
@@ -27,12 +27,12 @@ inline const model::Machine& machine_in(const std::string& gpu, hardware::View v
 }
 
 inline const model::Machine& machine(const std::string& gpu) {
-    return machine_in(gpu, hardware::View::calibrated);
+    return machine_in(gpu, model::View::calibrated);
 }
 
 /// The machine without its residual corrections.
 inline const model::Machine& analytic_machine(const std::string& gpu) {
-    return machine_in(gpu, hardware::View::analytic);
+    return machine_in(gpu, model::View::analytic);
 }
 
 inline const model::Machine& h200() {

@@ -6,9 +6,9 @@
 #include "model/access/working_set.h"
 #include "model/advice.h"
 #include "model/bundled/access.h"
+#include "model/catalogue/catalogue.h"
 #include "model/explain.h"
 #include "model/footprint/footprint.h"
-#include "model/machine/catalogue.h"
 #include "model/predict.h"
 #include "tests/catch.h"
 #include "tests/model/machines.h"
@@ -227,7 +227,7 @@ TEST_CASE("reading a working set again and again runs at the rate of its level",
 }
 
 TEST_CASE("a machine without the needed figures gives the reason", "[access]") {
-    const hardware::Catalogue catalogue = model::catalogue();
+    const model::Catalogue catalogue = model::catalogue();
     const auto reason = [](const Access& op, const Machine& machine) {
         const Outcome outcome = predict(op, {}, machine);
         const auto* refused = std::get_if<NotModelled>(&outcome);

@@ -9,7 +9,7 @@
 
 #include "hardware/checked.h"
 #include "model/attention/time.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "model/predict.h"
 #include "tests/catch.h"
 #include "tests/model/toy_machine.h"

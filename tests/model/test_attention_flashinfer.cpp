@@ -4,7 +4,7 @@
 
 #include "model/attention/blocks.h"
 #include "model/attention/work.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "model/predict.h"
 #include "tests/catch.h"
 #include "tests/model/machines.h"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "model/catalogue/catalogue.h"
 #include "model/core/fields.h"
-#include "model/machine/catalogue.h"
 #include "model/predict.h"
 #include "tests/catch.h"
 #include "tests/model/random_operation.h"
@@ -22,7 +22,7 @@ const std::span<const Implementation> implementations =
 
 const std::vector<Machine>& attention_gpus() {
     static const std::vector<Machine> all = [] {
-        const hardware::Catalogue catalogue = model::catalogue();
+        const model::Catalogue catalogue = model::catalogue();
         std::vector<Machine> found;
         for (const char* gpu :
              {"a100-sxm-80gb", "h100-sxm", "h200-sxm", "b200", "l40s", "v100-sxm", "mi300x"}) {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "model/machine/machine.h"
 #include "model/predict.h"
 #include "tests/catch.h"

@@ -1,7 +1,7 @@
 // Limits of the model of bundled streaming kernels, worked by hand.
 #include <cmath>
 
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "model/predict.h"
 #include "model/roof/band.h"
 #include "model/streams/bundled_rows.h"

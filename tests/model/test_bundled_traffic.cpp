@@ -1,5 +1,5 @@
 // Sectors that the bundled streaming kernels move: rules worked by hand, and counters of an H200.
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "model/streams/bundled_traffic.h"
 #include "tests/catch.h"
 #include "tests/model/machines.h"

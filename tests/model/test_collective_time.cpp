@@ -1,7 +1,7 @@
 // Limits of the model of collectives, worked by hand.
 #include "model/collectives/time.h"
 
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "model/machine/machine.h"
 #include "model/predict.h"
 #include "tests/catch.h"
@@ -94,7 +94,7 @@ TEST_CASE("on one path, more GPUs or more bytes never take less time", "[collect
 
 TEST_CASE("adding in the switch halves the bound; more than two bridged cards use PCIe",
           "[collective]") {
-    const hardware::Catalogue catalogue = model::catalogue();
+    const model::Catalogue catalogue = model::catalogue();
     const auto predicted = [&catalogue](const char* gpu, std::int64_t gpus) {
         const Collective op{.kind = CollectiveKind::all_reduce,
                             .gpus = gpus,

@@ -17,9 +17,9 @@
 
 #include "hardware/error.h"
 #include "model/advice.h"
+#include "model/catalogue/catalogue.h"
 #include "model/core/fields.h"
 #include "model/explain.h"
-#include "model/machine/catalogue.h"
 #include "model/predict.h"
 #include "tests/catch.h"
 #include "tests/model/random_operation.h"
@@ -253,9 +253,9 @@ bool is_fully_described(const std::string& gpu) {
 /// others skip the fields that all GPUs share.
 template <class Check>
 void for_each_gpu(std::uint64_t seed, std::size_t draws, Check&& check) {
-    const hardware::Catalogue gpus = catalogue();
+    const model::Catalogue gpus = catalogue();
     test::Random random(seed);
-    for (const hardware::CatalogueEntry& entry : gpus.entries()) {
+    for (const model::CatalogueEntry& entry : gpus.entries()) {
         const bool in_full = is_fully_described(entry.name);
         CAPTURE(entry.name);
         check(gpus.at(entry.name),
@@ -272,12 +272,12 @@ void for_each_gpu(std::uint64_t seed, std::size_t draws, Check&& check) {
 }
 
 TEST_CASE("every operation on every GPU gives sound numbers or a reason", "[machine]") {
-    const hardware::Catalogue gpus = catalogue();
+    const model::Catalogue gpus = catalogue();
     const auto cases = cases_of({LaunchMode::kernel, LaunchMode::graph, LaunchMode::stream},
                                 {L2State::warm, L2State::cold});
     test::Random random(41);
-    for (const hardware::CatalogueEntry& entry : gpus.entries()) {
-        for (const auto view : {hardware::View::datasheet, hardware::View::calibrated}) {
+    for (const model::CatalogueEntry& entry : gpus.entries()) {
+        for (const auto view : {model::View::datasheet, model::View::calibrated}) {
             CAPTURE(entry.name);
             const Machine machine = make_machine(gpus.at(entry.name, view));
             CHECK(fault(machine, cases) == "");
@@ -289,7 +289,7 @@ TEST_CASE("every operation on every GPU gives sound numbers or a reason", "[mach
 }
 
 TEST_CASE("every prediction can be explained, and advice speeds it up", "[machine]") {
-    const hardware::Catalogue gpus = catalogue();
+    const model::Catalogue gpus = catalogue();
     test::Random random(44);
     for (const char* const gpu : {"h200-sxm", "a100-pcie-40gb", "l40s", "b200", "mi300x"}) {
         const Machine machine = make_machine(gpus.at(gpu));

@@ -4,19 +4,19 @@
 #include <string>
 
 #include "hardware/error.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "tests/catch.h"
 
 namespace ridge::model {
 namespace {
 
-const hardware::Catalogue& gpus() {
-    static const hardware::Catalogue all = model::catalogue();
+const model::Catalogue& gpus() {
+    static const model::Catalogue all = model::catalogue();
     return all;
 }
 
 Machine datasheet(const char* gpu) {
-    return make_machine(gpus().at(gpu, hardware::View::datasheet));
+    return make_machine(gpus().at(gpu, model::View::datasheet));
 }
 
 constexpr FlopRate tera = units::TFLOP / units::s;
@@ -110,8 +110,8 @@ TEST_CASE("limits of an SM follow the compute capability", "[machine]") {
 }
 
 TEST_CASE("every device of the catalogue makes a machine with plausible rates", "[machine]") {
-    for (const hardware::CatalogueEntry& entry : gpus().entries()) {
-        for (const auto view : {hardware::View::datasheet, hardware::View::calibrated}) {
+    for (const model::CatalogueEntry& entry : gpus().entries()) {
+        for (const auto view : {model::View::datasheet, model::View::calibrated}) {
             INFO(entry.name);
             const Machine machine = make_machine(gpus().at(entry.name, view));
             CHECK(machine.name == entry.name);

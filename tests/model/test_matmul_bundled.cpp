@@ -1,5 +1,5 @@
 // Bundled products: the grids that the kernels choose, executed FLOP, sectors, and time.
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "model/matmul/bundled.h"
 #include "model/matmul/traffic.h"
 #include "model/predict.h"

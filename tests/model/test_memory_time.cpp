@@ -1,7 +1,7 @@
 // Limits of the model of memory-bound kernels, worked by hand.
 #include "model/roof/memory_time.h"
 
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "model/predict.h"
 #include "model/streams/eager_kernels.h"
 #include "tests/catch.h"

@@ -1,7 +1,7 @@
 // Occupancy by the CUDA rules, each case worked by hand in its comment.
 #include "model/machine/occupancy.h"
 
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "tests/catch.h"
 
 namespace ridge::model {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "model/machine/occupancy.h"
 #include "tests/catch.h"
 
@@ -54,7 +54,7 @@ int calculated(const cudaOccDeviceProp& device, const Asked& asked) {
 
 TEST_CASE("occupancy of every GPU agrees with cuda_occupancy.h", "[occupancy]") {
     int compared = 0;
-    for (const hardware::CatalogueEntry& entry : catalogue().entries()) {
+    for (const model::CatalogueEntry& entry : catalogue().entries()) {
         const Machine machine = make_machine(catalogue().at(entry.name));
         // The header covers compute capabilities up to 12.1, though not every version knows the
         // shared memory of 10.3. Devices without limits are skipped.

@@ -13,7 +13,8 @@
 #include "hardware/error.h"
 #include "hardware/loader.h"
 #include "hardware/units.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
+#include "model/catalogue/embedded.h"
 #include "model/machine/residual_parameters.h"
 #include "tests/catch.h"
 
@@ -92,7 +93,7 @@ TEST_CASE("every parameter is a field of the schema and has a place in a machine
         CHECK(each.field.range.least < each.field.range.most);
         CHECK_FALSE(each.field.meaning.empty());
     }
-    const hardware::Catalogue gpus = catalogue();
+    const model::Catalogue gpus = catalogue();
     for (const char* const name : {"h200-sxm", "a100-pcie-40gb", "h100-sxm", "b200"}) {
         Machine machine = make_machine(gpus.at(name));
         for (const ModelParameter& each : model_parameters()) {
@@ -110,8 +111,8 @@ TEST_CASE("every parameter is a field of the schema and has a place in a machine
 }
 
 TEST_CASE("a machine has the values of its description's fields", "[parameters]") {
-    const hardware::Catalogue gpus = catalogue();
-    for (const hardware::CatalogueEntry& entry : gpus.entries()) {
+    const model::Catalogue gpus = catalogue();
+    for (const model::CatalogueEntry& entry : gpus.entries()) {
         const hardware::Description& gpu = gpus.at(entry.name);
         const Machine machine = make_machine(gpu);
         for (const ModelParameter& each : model_parameters()) {
@@ -135,22 +136,37 @@ TEST_CASE("a machine has the values of its description's fields", "[parameters]"
     }
 }
 
+/// The contents of an embedded file of chips, software or calibrations.
+hardware::Description contents_of(const hardware::EmbeddedFile& file) {
+    const std::string path(file.path);
+    const std::string kind = hardware::kind_of(file.text, path);
+    hardware::Form form;
+    for (const hardware::Form* const each :
+         {&software_form(), &calibration_form(), &laws_form(), &carry_over_form()}) {
+        if (each->kind == kind) form = *each;
+    }
+    const hardware::Loaded loaded = hardware::load_text(file.text, path, schema(), form);
+    CHECK(loaded.problems.empty());
+    return loaded.description;
+}
+
 TEST_CASE("every embedded file loads and uses every source that it declares", "[parameters]") {
-    for (const hardware::EmbeddedFile& file : hardware::embedded_files()) {
-        const hardware::Loaded loaded =
-            hardware::load_text(file.text, std::string(file.path), schema());
-        CAPTURE(file.path);
-        CHECK(loaded.problems.empty());
-        std::set<std::string> used;
-        for (const auto& [path, datum] : loaded.description.data) {
-            used.insert(datum.sources.begin(), datum.sources.end());
-            for (const hardware::Dispute& dispute : datum.disputes) {
-                used.insert(dispute.sources.begin(), dispute.sources.end());
+    for (const auto files : {hardware::embedded_files(), software_files(), calibration_files()}) {
+        for (const hardware::EmbeddedFile& file : files) {
+            if (file.path.ends_with(".trees")) continue;
+            CAPTURE(file.path);
+            const hardware::Description read = contents_of(file);
+            std::set<std::string> used;
+            for (const auto& [path, datum] : read.data) {
+                used.insert(datum.sources.begin(), datum.sources.end());
+                for (const hardware::Dispute& dispute : datum.disputes) {
+                    used.insert(dispute.sources.begin(), dispute.sources.end());
+                }
             }
-        }
-        for (const auto& [key, source] : loaded.description.sources) {
-            CAPTURE(key);
-            CHECK(used.contains(key));
+            for (const auto& [key, source] : read.sources) {
+                CAPTURE(key);
+                CHECK(used.contains(key));
+            }
         }
     }
 }
@@ -159,12 +175,14 @@ TEST_CASE("every embedded file loads and uses every source that it declares", "[
 TEST_CASE("no parameter is copied from architecture to architecture", "[parameters]") {
     constexpr std::size_t most_files = 4;
     std::map<std::string, std::size_t> files_with;
-    for (const hardware::EmbeddedFile& file : hardware::embedded_files()) {
-        const hardware::Description read =
-            hardware::load_text(file.text, std::string(file.path), schema()).description;
-        if (read.kind != hardware::DescriptionKind::architecture) continue;
-        for (const auto& [path, datum] : read.data) {
-            if (path.starts_with("model.")) ++files_with[path + " = " + written(datum)];
+    for (const auto files : {software_files(), calibration_files()}) {
+        for (const hardware::EmbeddedFile& file : files) {
+            if (file.path.ends_with(".trees")) continue;
+            const hardware::Description read = contents_of(file);
+            if (!read.words.text("chip").empty()) continue;
+            for (const auto& [path, datum] : read.data) {
+                if (path.starts_with("model.")) ++files_with[path + " = " + written(datum)];
+            }
         }
     }
     CHECK(files_with.size() > 500);

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "hardware/error.h"
+#include "model/catalogue/catalogue.h"
 #include "model/core/fields.h"
-#include "model/machine/catalogue.h"
 #include "model/predict.h"
 #include "model/roof/account.h"
 #include "model/roof/roofline.h"
@@ -29,7 +29,7 @@ const std::size_t cases = test::case_count(9000);
 
 const std::vector<Machine>& machines() {
     static const std::vector<Machine> all = [] {
-        const hardware::Catalogue catalogue = model::catalogue();
+        const model::Catalogue catalogue = model::catalogue();
         std::vector<Machine> found;
         for (const char* gpu : {"a100-sxm-40gb", "a100-sxm-80gb", "h100-sxm", "h200-sxm", "b200",
                                 "l40s", "rtx-4090", "t4", "v100-sxm", "k80", "mi300x", "tpu-v4"}) {

@@ -1,5 +1,5 @@
 // The contents of L2, worked by hand.
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "model/machine/machine.h"
 #include "model/machine/parameters.h"
 #include "tests/catch.h"

@@ -6,7 +6,7 @@
 
 #include "hardware/error.h"
 #include "hardware/loader.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "model/machine/residual_parameters.h"
 #include "model/predict.h"
 #include "model/residual/correction.h"
@@ -56,8 +56,8 @@ std::string overlay(const std::string& range, const std::string& trees,
 
 Machine machine_with(const std::string& range, const std::string& trees,
                      const std::string& splits = product_splits) {
-    hardware::Catalogue gpus = catalogue();
-    hardware::Description gpu = gpus.at("h100-sxm", hardware::View::analytic);
+    model::Catalogue gpus = catalogue();
+    hardware::Description gpu = gpus.at("h100-sxm", model::View::analytic);
     gpus.add_text(overlay(range, trees, splits), "test.toml");
     for (const auto& [path, datum] : gpus.at("h100-sxm").data) {
         if (path.starts_with("model.residual.product_16.")) gpu.data[path] = datum;
@@ -314,7 +314,7 @@ TEST_CASE("a broken correction is refused with its field's name", "[residual]") 
 TEST_CASE("with corrections, a mask never adds time and twice the tokens take longer",
           "[residual][property]") {
     std::mt19937 random(43);  // NOLINT(cert-msc32-c,cert-msc51-cpp): shapes must repeat
-    const hardware::Catalogue gpus = catalogue();
+    const model::Catalogue gpus = catalogue();
     for (const char* const name : {"h100-sxm", "h200-sxm", "b200", "a100-sxm-80gb"}) {
         const Machine machine = make_machine(gpus.at(name));
         REQUIRE(machine.residuals != nullptr);
@@ -426,25 +426,25 @@ TEST_CASE("PyTorch's calls have a class by their operation", "[residual]") {
 }
 
 TEST_CASE("the analytic and datasheet views have no corrections", "[residual]") {
-    hardware::Catalogue gpus = catalogue();
+    model::Catalogue gpus = catalogue();
     gpus.add_text(overlay(product_range, constant(1000)), "test.toml");
-    const auto residuals = [&gpus](hardware::View view) {
+    const auto residuals = [&gpus](model::View view) {
         return make_machine(gpus.at("h100-sxm", view)).residuals;
     };
-    CHECK(residuals(hardware::View::calibrated) != nullptr);
-    CHECK(residuals(hardware::View::analytic) == nullptr);
-    CHECK(residuals(hardware::View::datasheet) == nullptr);
+    CHECK(residuals(model::View::calibrated) != nullptr);
+    CHECK(residuals(model::View::analytic) == nullptr);
+    CHECK(residuals(model::View::datasheet) == nullptr);
     // The other overlays remain.
-    CHECK(gpus.at("h200-sxm", hardware::View::analytic).find("measured.dram.read") != nullptr);
+    CHECK(gpus.at("h200-sxm", model::View::analytic).find("measured.dram.read") != nullptr);
 }
 
 TEST_CASE("a GPU without measurements uses its relative's corrections", "[residual]") {
-    hardware::Catalogue gpus = catalogue();
-    const auto residuals = [&gpus](const char* name, hardware::View view) {
+    model::Catalogue gpus = catalogue();
+    const auto residuals = [&gpus](const char* name, model::View view) {
         return make_machine(gpus.at(name, view)).residuals;
     };
-    const auto own = residuals("b200", hardware::View::calibrated);
-    const auto carried = residuals("gb200", hardware::View::calibrated);
+    const auto own = residuals("b200", model::View::calibrated);
+    const auto carried = residuals("gb200", model::View::calibrated);
     REQUIRE(carried != nullptr);
     for (const ResidualClass each : {ResidualClass::product_16, ResidualClass::decode}) {
         const ResidualFit* const theirs = own->find(each);
@@ -455,13 +455,13 @@ TEST_CASE("a GPU without measurements uses its relative's corrections", "[residu
         // On another GPU they leave larger errors (K5).
         CHECK(taken->spread == Approx(std::sqrt(theirs->spread)));
     }
-    CHECK(residuals("gb200", hardware::View::analytic) == nullptr);
-    CHECK(residuals("l40s", hardware::View::calibrated) == nullptr);
+    CHECK(residuals("gb200", model::View::analytic) == nullptr);
+    CHECK(residuals("l40s", model::View::calibrated) == nullptr);
 
     // A user's fit to a GPU applies to that GPU only.
     gpus.add_text(overlay(product_range, constant(1000)), "test.toml");
-    const auto user = residuals("h100-sxm", hardware::View::calibrated);
-    const auto other = residuals("h100-pcie", hardware::View::calibrated);
+    const auto user = residuals("h100-sxm", model::View::calibrated);
+    const auto other = residuals("h100-pcie", model::View::calibrated);
     CHECK(user->find(ResidualClass::product_16)->forest.trees().size() == 1);
     CHECK(other->find(ResidualClass::product_16)->forest.trees().size() > 1);
 }

@@ -2,7 +2,7 @@
 #include "model/roof/account.h"
 #include "model/roof/roofline.h"
 
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "tests/catch.h"
 
 namespace ridge::model {
@@ -140,9 +140,9 @@ TEST_CASE(
 }
 
 TEST_CASE("ridge points of GPUs in bf16", "[roofline]") {
-    const hardware::Catalogue catalogue = model::catalogue();
+    const model::Catalogue catalogue = model::catalogue();
     const auto ridge = [&catalogue](const char* gpu) {
-        const Machine machine = make_machine(catalogue.at(gpu, hardware::View::datasheet));
+        const Machine machine = make_machine(catalogue.at(gpu, model::View::datasheet));
         return roofline(work_of(1e12, 1e9, 1e9), roofs_of(machine, DataType::bf16), machine)
             .ridge.base();
     };

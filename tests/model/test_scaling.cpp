@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "model/machine/evidence.h"
 #include "model/machine/parameters.h"
 #include "model/predict.h"
@@ -135,7 +135,7 @@ TEST_CASE("the rate of an L2 follows from its width", "[scaling]") {
 /// A description without a section; with `donor`, it gets the section `other` of that GPU instead.
 hardware::Description without(const std::string& gpu, const std::string& section,
                               const std::string& donor = {}, const std::string& other = {}) {
-    static const hardware::Catalogue catalogue = model::catalogue();
+    static const model::Catalogue catalogue = model::catalogue();
     hardware::Description description = catalogue.at(gpu);
     std::erase_if(description.data,
                   [&](const auto& field) { return field.first.starts_with(section); });
@@ -211,7 +211,7 @@ TEST_CASE("parameters state their evidence", "[scaling]") {
 }
 
 TEST_CASE("the provenance of a source and the file that names it are the evidence", "[scaling]") {
-    const auto& gpu = test::catalogue().at("a100-pcie-40gb", hardware::View::calibrated);
+    const auto& gpu = test::catalogue().at("a100-pcie-40gb", model::View::calibrated);
     CHECK(evidence_in(gpu, "model.eager.reductions") == Evidence::own);
     CHECK(evidence_in(gpu, "model.torch.function.cosine") ==
           Evidence::family);  // measured, inherited

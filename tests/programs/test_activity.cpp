@@ -8,7 +8,7 @@
 
 #include "hardware/error.h"
 #include "hardware/units.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "programs/recording/activity_writer.h"
 #include "programs/report/trace_report.h"
 #include "programs/traces/activity_trace.h"

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <variant>
 
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "programs/aten/operations.h"
 #include "tests/catch.h"
 #include "tests/programs/understood.h"

@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "programs/advice.h"
 #include "programs/configs/presets.h"
 #include "programs/model_step.h"

@@ -8,7 +8,7 @@
 
 #include "hardware/error.h"
 #include "hardware/units.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "programs/report/trace_report.h"
 #include "programs/traces/nsight_compute.h"
 #include "programs/traces/nsight_systems.h"

@@ -3,7 +3,7 @@
 #include <array>
 #include <vector>
 
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "programs/aten/operations.h"
 #include "tests/catch.h"
 #include "tests/model/machines.h"

@@ -1,7 +1,7 @@
 // Ranks beside each other: planted stragglers, exposed transfers, slow links and shifted clocks are
 // found.
 #include "hardware/error.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "programs/report/intervals.h"
 #include "programs/report/rank_report.h"
 #include "tests/catch.h"
@@ -92,7 +92,7 @@ TEST_CASE("clocks of different files are aligned by the ends of collectives") {
 }
 
 TEST_CASE("a slow link shows as collectives slower than predicted once all have come") {
-    const hardware::Catalogue catalogue = model::catalogue();
+    const model::Catalogue catalogue = model::catalogue();
     const model::Machine h200 = model::make_machine(catalogue.at("h200-sxm"));
     const std::string sizes = "allreduce|33554432|33554432|BFloat16|2";
     const auto rank = [&](std::int64_t number) {

@@ -1,7 +1,7 @@
 // Reports on PyTorch's own traces: everything is attributed, and the known savings are found.
 #include <algorithm>
 
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "programs/report/trace_report.h"
 #include "programs/traces/trace_builder.h"
 #include "tests/catch.h"
@@ -12,7 +12,7 @@ using namespace ridge::programs;
 namespace {
 
 TraceReport report_on(const std::string& name, const char* gpu = "h200-sxm") {
-    static const hardware::Catalogue catalogue = model::catalogue();
+    static const model::Catalogue catalogue = model::catalogue();
     return report_of(read_trace(std::string(RIDGE_TRACES "/") + name + ".json.gz"),
                      model::make_machine(catalogue.at(gpu)));
 }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "model/machine/machine.h"
 #include "programs/configs/presets.h"
 #include "programs/model_step.h"
@@ -42,9 +42,9 @@ std::vector<Case> cases() {
 }
 
 TEST_CASE("MFU and MBU are at most 1 for every preset on every GPU") {
-    const hardware::Catalogue catalogue = model::catalogue();
+    const model::Catalogue catalogue = model::catalogue();
     std::vector<model::Machine> machines;
-    for (const hardware::CatalogueEntry& gpu : catalogue.entries()) {
+    for (const model::CatalogueEntry& gpu : catalogue.entries()) {
         machines.push_back(model::make_machine(catalogue.at(gpu.name)));
     }
     const std::vector<Case> all = cases();

@@ -1,0 +1,97 @@
+// `ridge calibrate --built-in`: makes the calibrations that come with ridge from its records, or checks
+// that the files are what the records give.
+#include <algorithm>
+#include <filesystem>
+#include <ostream>
+#include <sstream>
+
+#include "cli/commands/calibrate.h"
+#include "cli/commands/commands.h"
+#include "cli/console/table.h"
+#include "hardware/document.h"
+#include "hardware/error.h"
+#include "measure/fit/built_in.h"
+#include "plot/export.h"
+
+namespace ridge::cli {
+namespace {
+
+std::vector<std::string> listed(const std::string& text) {
+    std::vector<std::string> words;
+    std::istringstream stream(text);
+    for (std::string word; std::getline(stream, word, ',');) {
+        if (!word.empty()) words.push_back(word);
+    }
+    return words;
+}
+
+/// The fits of the plan for the GPUs and the software that were asked for.
+std::vector<measure::PlannedFit> wanted_fits(const CalibrateArguments& arguments,
+                                             const model::Catalogue& catalogue) {
+    const std::string file = arguments.tree + "/calibration/plan.toml";
+    std::vector<measure::PlannedFit> plan =
+        measure::read_plan(hardware::read_text_file(file), file);
+    std::vector<std::string> software;
+    for (const std::string& name : listed(arguments.software)) {
+        software.push_back(find_software(catalogue.software(), name).name);
+    }
+    const std::vector<std::string> gpus =
+        arguments.gpu.given() ? arguments.gpu.names() : std::vector<std::string>();
+    const auto names = [](const std::vector<std::string>& all, const std::string& name) {
+        return std::find(all.begin(), all.end(), name) != all.end();
+    };
+    std::erase_if(plan, [&](const measure::PlannedFit& fit) {
+        if (!software.empty() && !names(software, fit.software)) return true;
+        return !gpus.empty() && std::none_of(fit.gpus.begin(), fit.gpus.end(),
+                                             [&](const auto& each) { return names(gpus, each); });
+    });
+    if (plan.empty()) {
+        throw InputError("no fit of the plan is for these GPUs and this software", {.file = file});
+    }
+    return plan;
+}
+
+/// Whether the file has this text; says so if not.
+bool is_same(const Context& context, const std::string& path, const std::string& text) {
+    if (std::filesystem::exists(path) && hardware::read_text_file(path) == text) return true;
+    context.err << "ridge: " << printable(path) << " is not what the records give\n";
+    return false;
+}
+
+}  // namespace
+
+int calibrate_built_in(const Context& context, const CalibrateArguments& arguments) {
+    const model::Catalogue catalogue = model::Catalogue::embedded();
+    const std::vector<measure::PlannedFit> plan = wanted_fits(arguments, catalogue);
+    const measure::Built built = measure::build_calibrations(
+        plan, {.catalogue = catalogue,
+               .tree = arguments.tree,
+               .data = arguments.data,
+               .progress = [&context](const measure::PlannedFit& fit) {
+                   context.err << "fit " << fit.program << " for " << fit.software << " on "
+                               << fit.gpus.front()
+                               << (fit.gpus.size() > 1 ? " and others\n" : "\n");
+               }});
+    bool same = true;
+    for (const measure::BuiltFile& file : built.files) {
+        const std::string path = arguments.tree + "/" + file.path;
+        if (arguments.check) {
+            same = is_same(context, path, file.text) && same;
+            continue;
+        }
+        std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+        plot::write_bytes(path, file.text, "calibration");
+        context.out << "wrote " << path << '\n';
+    }
+    for (const measure::SkippedFit& each : built.skipped) {
+        context.err << "ridge: left out " << each.fit.program << " for " << each.fit.software
+                    << ": " << each.reason << '\n';
+    }
+    if (arguments.check && same) {
+        context.out << built.files.size() << (built.files.size() == 1 ? " file is" : " files are")
+                    << " what the records give\n";
+    }
+    return same ? success : bound_exceeded;
+}
+
+}  // namespace ridge::cli

@@ -1,0 +1,350 @@
+#include "measure/fit/built_in.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "hardware/byte_source.h"
+#include "hardware/field_reader.h"
+#include "hardware/loader.h"
+#include "measure/fit/fit.h"
+#include "measure/fit/fit_residual.h"
+#include "measure/record/overlay_text.h"
+#include "measure/record/record.h"
+#include "model/catalogue/calibration_text.h"
+#include "model/catalogue/trees_file.h"
+#include "model/machine/machine.h"
+
+namespace ridge::measure {
+namespace {
+
+using hardware::Description;
+
+constexpr std::string_view residual_program = "residual";
+constexpr int written_digits = 6;
+
+constexpr std::array<std::string_view, 1> plan_tables{"fit"};
+constexpr hardware::Form plan_form{.kind = "plan", .words = {}, .tables = plan_tables, .roots = {}};
+
+const FitProgram* program_named(const std::string& name) {
+    const auto& all = fit_programs();
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [&name](const FitProgram& each) { return each.name == name; });
+    return found == all.end() ? nullptr : &*found;
+}
+
+PlannedFit planned(const hardware::Row& row, std::vector<hardware::Problem>& problems) {
+    const auto texts = [&row](std::string_view key) {
+        const auto found = row.texts.find(key);
+        return found == row.texts.end() ? std::vector<std::string>() : found->second;
+    };
+    PlannedFit fit{.program = row.text("program"),
+                   .gpus = texts("gpus"),
+                   .software = row.text("software"),
+                   .source = row.text("source"),
+                   .records = texts("records"),
+                   .tables = texts("tables"),
+                   .location = row.location};
+    if (fit.program != residual_program && program_named(fit.program) == nullptr) {
+        problems.push_back({row.location, "unknown program \"" + fit.program + "\""});
+    }
+    if (fit.gpus.empty() || fit.software.empty() || fit.source.empty() ||
+        (fit.records.empty() && fit.tables.empty())) {
+        problems.push_back(
+            {row.location, "a fit needs gpus, software, source, and records or tables"});
+    }
+    return fit;
+}
+
+/// Rounded to one digit, so that a start does not depend on the last digits of the last result.
+double rounded_start(double value) {
+    const double step = std::pow(10.0, std::floor(std::log10(value)));
+    return std::round(value / step) * step;
+}
+
+std::vector<std::string> files_below(const std::vector<std::string>& paths) {
+    namespace fs = std::filesystem;
+    std::vector<std::string> files;
+    for (const std::string& path : paths) {
+        if (!fs::is_directory(path)) {
+            files.push_back(path);
+            continue;
+        }
+        for (const auto& entry : fs::directory_iterator(path)) {
+            if (entry.is_regular_file()) files.push_back(entry.path().string());
+        }
+    }
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+/// 64-bit FNV-1a.
+class Digest {
+  public:
+    void add(std::string_view bytes) {
+        for (const char each : bytes) hash_ = (hash_ ^ static_cast<unsigned char>(each)) * prime;
+    }
+    [[nodiscard]] std::string text() const { return fmt::format("{:016x}", hash_); }
+
+  private:
+    static constexpr std::uint64_t prime = 0x100000001b3U;
+    std::uint64_t hash_ = 0xcbf29ce484222325U;
+};
+
+std::string newest_date(const std::vector<std::string>& records) {
+    std::string newest;
+    for (const Record& record : read_all_records(records).records) {
+        newest = std::max(newest, record.date.substr(0, record.date.find('T')));
+    }
+    return newest;
+}
+
+/// What one fit reads, and how the files say so.
+struct Inputs {
+    std::vector<std::string> paths;
+    std::string command;
+    std::string names;
+    std::string digest;
+    std::string date;
+};
+
+class Builder {
+  public:
+    explicit Builder(const BuildRequest& request) : request_(request) {}
+
+    void run(const PlannedFit& fit) {
+        if (!fit.tables.empty() && request_.data.empty()) {
+            skipped_.push_back({fit, "it reads public tables, which --data DIR names"});
+            return;
+        }
+        if (request_.progress) request_.progress(fit);
+        const Inputs inputs = inputs_of(fit);
+        const FitRequest asked = fit_request(fit, inputs);
+        if (fit.program == residual_program) {
+            take(fit, inputs, fit_residuals(asked));
+        } else {
+            take(fit, inputs, program_named(fit.program)->run(asked));
+        }
+    }
+
+    Built result() {
+        Built built;
+        built.skipped = std::move(skipped_);
+        for (const auto& [place, calibration] : values_) {
+            built.files.push_back(
+                {path_of(place.first, place.second, ".toml"), model::calibration_text(calibration)});
+        }
+        for (const auto& [place, text] : trees_) {
+            built.files.push_back({path_of(place.first, place.second, ".trees"), text});
+        }
+        return built;
+    }
+
+  private:
+    using Place = std::pair<std::string, std::string>;  ///< chip and software
+
+    static std::string path_of(const std::string& gpu, const std::string& software,
+                               const char* extension) {
+        return "calibration/" + gpu + "/" + software + extension;
+    }
+
+    [[nodiscard]] Inputs inputs_of(const PlannedFit& fit) const {
+        Inputs inputs;
+        for (const std::string& name : fit.records) {
+            inputs.paths.push_back(request_.tree + "/" + name);
+        }
+        if (!fit.records.empty()) inputs.date = newest_date(inputs.paths);
+        for (const std::string& name : fit.tables) {
+            inputs.paths.push_back(request_.data + "/" + name);
+        }
+        inputs.digest = digest_of_files(inputs.paths);
+        inputs.names = fmt::format("{}{}{}", fmt::join(fit.records, ", "),
+                                   fit.records.empty() || fit.tables.empty() ? "" : ", ",
+                                   fmt::join(fit.tables, ", "));
+        inputs.command = fmt::format("ridge calibrate --built-in --gpu {} --software {}",
+                                     fmt::join(fit.gpus, ","), fit.software);
+        if (!fit.tables.empty()) inputs.command += " --data DIR";
+        return inputs;
+    }
+
+    [[nodiscard]] FitRequest fit_request(const PlannedFit& fit, const Inputs& inputs) {
+        FitRequest asked{
+            .data = fit.tables.empty() ? std::string() : request_.data,
+            .gpus = fit.gpus,
+            .machine = [this, &fit](const std::string& gpu) { return start(fit, gpu); }};
+        for (std::size_t i = 0; i < fit.records.size(); ++i) {
+            asked.records.push_back(inputs.paths[i]);
+        }
+        return asked;
+    }
+
+    /// The calibration of a chip, as committed until a fit changes it.
+    Description& calibration(const std::string& gpu, const std::string& software) {
+        const Place place{gpu, software};
+        const auto present = values_.find(place);
+        if (present != values_.end()) return present->second;
+        const std::string path = path_of(gpu, software, ".toml");
+        Description committed;
+        if (const auto file = request_.catalogue.files().at(path)) {
+            hardware::Loaded loaded =
+                hardware::load_text(file->text, path, model::schema(), model::calibration_form());
+            hardware::throw_problems(loaded.problems);
+            committed = std::move(loaded.description);
+        } else {
+            committed.name = gpu + "." + software;
+            committed.words.texts = {{"chip", {gpu}}, {"software", {software}}};
+        }
+        return values_.emplace(place, std::move(committed)).first->second;
+    }
+
+    /// The machine from which a fit starts.
+    [[nodiscard]] model::Machine start(const PlannedFit& fit, const std::string& gpu) {
+        Description device = request_.catalogue.at(gpu);
+        for (const auto& [place, calibration] : values_) {
+            if (place.first != gpu) continue;
+            device = apply_overlay(std::move(device), calibration);
+        }
+        for (auto& [path, datum] : device.data) {
+            const bool fitted = std::find(datum.sources.begin(), datum.sources.end(), fit.source) !=
+                                datum.sources.end();
+            auto* const value = std::get_if<double>(&datum.value);
+            if (fitted && value != nullptr && is_parameter_of(fit.software, path)) {
+                *value = rounded_start(*value);
+            }
+        }
+        return model::make_machine(device);
+    }
+
+    [[nodiscard]] bool is_parameter_of(const std::string& software, const std::string& path) const {
+        const model::Software& of = find_software(request_.catalogue.software(), software);
+        return std::any_of(of.parameters.begin(), of.parameters.end(),
+                           [&path](const auto& each) { return hardware::lies_in(path, each); });
+    }
+
+    [[nodiscard]] std::string header(const PlannedFit& fit, const Inputs& inputs,
+                                     const std::string& gpu) const {
+        std::string text = fmt::format(
+            "schema = 1\nkind = \"calibration\"\nname = \"{0}.{1}\"\nchip = \"{0}\"\nsoftware = "
+            "\"{1}\"\n[sources]\n{2} = {{ kind = \"measured\", text = {3}, command = {4}, records "
+            "= "
+            "{5}, digest = \"{6}\"",
+            gpu, fit.software, fit.source,
+            quoted_toml("fit of " + fit.program + " by ridge calibrate --built-in"),
+            quoted_toml(inputs.command), quoted_toml(inputs.names), inputs.digest);
+        if (!inputs.date.empty()) text += fmt::format(", date = \"{}\"", inputs.date);
+        return text + " }\n";
+    }
+
+    /// Takes the values that are parameters of the fit's software.
+    void take(const PlannedFit& fit, const Inputs& inputs, const std::vector<FitReport>& reports) {
+        for (const std::string& gpu : fit.gpus) {
+            std::string text = header(fit, inputs, gpu);
+            bool any = false;
+            for (const FitReport& report : reports) {
+                if (!report.usable()) {
+                    throw InputError("the fit on " + report.name + " did not converge",
+                                     fit.location);
+                }
+                for (const FittedParameter& each : report.parameters) {
+                    const bool here = each.gpu.empty() || each.gpu == gpu;
+                    if (!here || !is_parameter_of(fit.software, each.field)) continue;
+                    text += fitted_line(each, fit.source);
+                    any = true;
+                }
+            }
+            if (any) merge(calibration(gpu, fit.software), text, fit);
+        }
+    }
+
+    [[nodiscard]] static std::string fitted_line(const FittedParameter& each,
+                                                 const std::string& source) {
+        const hardware::Field& field = *model::schema().find(each.field);
+        return fmt::format(
+            "{} = {{ value = {}, source = \"{}\", note = \"standard error {:.2g} %\" }}\n",
+            each.field, toml_value(field, each.number, written_digits), source,
+            100.0 * each.standard_error);
+    }
+
+    static void merge(Description& into, const std::string& text, const PlannedFit& fit) {
+        hardware::Loaded loaded = hardware::load_text(text, "fit " + fit.program, model::schema(),
+                                                      model::calibration_form());
+        hardware::throw_problems(loaded.problems);
+        into.sources.insert_or_assign(fit.source, loaded.description.sources.at(fit.source));
+        for (auto& [path, datum] : loaded.description.data) {
+            into.data.insert_or_assign(path, std::move(datum));
+        }
+    }
+
+    void take(const PlannedFit& fit, const Inputs& inputs,
+              const std::vector<ResidualReport>& reports) {
+        for (const std::string& gpu : fit.gpus) {
+            std::vector<ResidualReport> own;
+            std::copy_if(reports.begin(), reports.end(), std::back_inserter(own),
+                         [&](const ResidualReport& each) {
+                             return each.gpu == gpu &&
+                                    is_parameter_of(fit.software,
+                                                    "model.residual." +
+                                                        std::string(name_of(each.residual_class)));
+                         });
+            if (own.empty()) continue;
+            const std::string overlay =
+                residual_overlay(own, gpu, "fit of residual by ridge calibrate --built-in");
+            const hardware::Loaded loaded = hardware::load_text(overlay, "fit", model::schema());
+            hardware::throw_problems(loaded.problems);
+            std::vector<std::string> lines{"command " + inputs.command, "records " + inputs.names,
+                                           "inputs " + inputs.digest};
+            if (!inputs.date.empty()) lines.push_back("date " + inputs.date);
+            trees_[{gpu, fit.software}] =
+                model::trees_file(loaded.description, gpu, fit.software, lines);
+        }
+    }
+
+    const BuildRequest& request_;
+    std::map<Place, Description> values_;
+    std::map<Place, std::string> trees_;
+    std::vector<SkippedFit> skipped_;
+};
+
+}  // namespace
+
+std::vector<PlannedFit> read_plan(const std::string& toml, const std::string& file) {
+    hardware::Loaded loaded = hardware::load_text(toml, file, model::schema(), plan_form);
+    std::vector<PlannedFit> plan;
+    for (const hardware::Row& row : loaded.description.rows) {
+        plan.push_back(planned(row, loaded.problems));
+    }
+    hardware::throw_problems(loaded.problems);
+    return plan;
+}
+
+std::string digest_of_files(const std::vector<std::string>& paths) {
+    Digest digest;
+    std::array<char, 1U << 15U> buffer{};
+    for (const std::string& path : files_below(paths)) {
+        std::string name = std::filesystem::path(path).filename().string();
+        if (name.ends_with(".gz")) name.resize(name.size() - 3);
+        digest.add(name);
+        ByteSource source(path);
+        for (std::size_t got = source.read(buffer.data(), buffer.size()); got > 0;
+             got = source.read(buffer.data(), buffer.size())) {
+            digest.add({buffer.data(), got});
+        }
+        if (!source.failure().empty()) throw InputError(source.failure(), {.file = path});
+    }
+    return digest.text();
+}
+
+Built build_calibrations(const std::vector<PlannedFit>& plan, const BuildRequest& request) {
+    Builder builder(request);
+    for (const PlannedFit& fit : plan) builder.run(fit);
+    return builder.result();
+}
+
+}  // namespace ridge::measure

@@ -1,0 +1,83 @@
+// Makes the calibrations that come with ridge from chips, software and records: `ridge calibrate
+// --built-in`.
+//
+//   const std::vector<PlannedFit> plan = read_plan(text, "calibration/plan.toml");
+//   for (const BuiltFile& file : build_calibrations(plan, request).files)
+//       write(file.path, file.text);                    // calibration/h200-sxm/ridge-0.1.toml
+//
+// A plan is a list of fits, in the order in which they run:
+//
+//   [[fit]]
+//   program = "attention"                    # of `ridge fit`, or residual
+//   gpus = ["h200-sxm"]                      # fitted together
+//   software = "ridge-0.1"                   # whose parameters it writes
+//   source = "NATFIT"                        # key of the source in the file
+//   records = ["records/h200-sxm"]           # below the source tree; or:
+//   tables = ["attention_decode_b200.csv"]   # below --data
+//
+// Method. Each fit sees the values that the fits before it wrote. Its own parameters start from the
+// committed values rounded to one digit, so that the result depends on what was measured, and a
+// second run gives the same bytes. Values are written with six digits, each with its standard error;
+// the source says the command, what it read, the FNV-1a digest of that (of the unpacked bytes of all
+// files, in the order of their names) and the date of the newest record. A parameter that its rows
+// do not determine keeps its committed value and says so. What no fit of the plan writes stays as it
+// is committed.
+//
+// Limits: with another compiler values agree to about 1e-4, because fits stop at a tolerance.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hardware/error.h"
+#include "model/catalogue/catalogue.h"
+
+namespace ridge::measure {
+
+struct PlannedFit {
+    std::string program;
+    std::vector<std::string> gpus;
+    std::string software;
+    std::string source;
+    std::vector<std::string> records;
+    std::vector<std::string> tables;
+    Location location;
+};
+
+/// InputError with all that is wrong: an unknown program, a missing key.
+[[nodiscard]] std::vector<PlannedFit> read_plan(const std::string& toml, const std::string& file);
+
+struct BuildRequest {
+    const model::Catalogue& catalogue;
+    std::string tree;  ///< folder with records/
+    std::string data;  ///< folder of public tables; empty: fits to tables are skipped
+    /// Called before each fit, with what it is.
+    std::function<void(const PlannedFit&)> progress{};
+};
+
+struct BuiltFile {
+    std::string path;  ///< in the source tree
+    std::string text;
+};
+
+struct SkippedFit {
+    PlannedFit fit;
+    std::string reason;
+};
+
+struct Built {
+    std::vector<BuiltFile> files;
+    std::vector<SkippedFit> skipped;
+};
+
+/// InputError when records or tables cannot be read, or a fit does not converge.
+[[nodiscard]] Built build_calibrations(const std::vector<PlannedFit>& plan,
+                                       const BuildRequest& request);
+
+/// The digest of files and of all files in folders, unpacked, and of their names.
+[[nodiscard]] std::string digest_of_files(const std::vector<std::string>& paths);
+
+}  // namespace ridge::measure

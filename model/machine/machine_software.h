@@ -1,0 +1,75 @@
+// Which kernels a piece of software runs on a GPU, and how to resolve the GPU for other software.
+//
+//   const Machine& with = machine.software->with(SoftwareChoice::named("vllm-0.24.0"));
+//   const KernelRule* rule = with.software->find(OperationKind::attention, DataType::bf16, mode);
+//
+// The rules come from [[kernel]] of software/NAME-VERSION/software.toml (`model/catalogue/software.h`):
+// the software's own, then those of the software that it uses. The first that fits decides. A machine
+// that no software was chosen for has no rules; it is resolved again when a choice is first asked for.
+//
+// Limits: a rule knows the operation, its type, the compute capability and the mode, not the shape.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "model/core/data_type.h"
+#include "model/core/fields.h"
+#include "model/core/implementation.h"
+#include "model/core/software_choice.h"
+
+namespace ridge::model {
+
+struct Machine;
+
+/// Kernels that software runs; `automatic` leaves the choice among a library's to the model.
+struct KernelRule {
+    std::vector<OperationKind> operations;   ///< empty: all that the implementation has
+    std::vector<DataType> types;             ///< empty: all
+    std::vector<std::int32_t> capabilities;  ///< 90 for 9.0; empty: all
+    RunMode mode = RunMode::usual;           ///< usual: every mode
+    Implementation implementation = Implementation::automatic;
+    SoftwareChoice software;  ///< whose kernels they are
+};
+
+class MachineSoftware {
+  public:
+    using Resolve = std::function<Machine(SoftwareChoice)>;
+
+    /// `chosen`: the software with its version, or the usual choice. `fitted`: for software whose
+    /// parameters were fitted to another version, that version.
+    MachineSoftware(SoftwareChoice chosen, std::vector<KernelRule> rules,
+                    std::vector<std::pair<SoftwareChoice, SoftwareChoice>> fitted, Resolve resolve);
+    MachineSoftware(const MachineSoftware&) = delete;
+    MachineSoftware& operator=(const MachineSoftware&) = delete;
+    ~MachineSoftware();
+
+    /// The GPU with this software; the usual choice gives every rule that names its mode. Each machine
+    /// is resolved once and lasts as long as this. Safe from several threads. InputError when the
+    /// software is unknown, with the nearest name.
+    [[nodiscard]] const Machine& with(SoftwareChoice software) const;
+
+    [[nodiscard]] SoftwareChoice chosen() const { return chosen_; }
+
+    /// The first rule that fits; null if there is none.
+    [[nodiscard]] const KernelRule* find(OperationKind kind, DataType type, std::int32_t capability,
+                                         RunMode mode) const;
+
+    /// The version that the parameters of this software were fitted to, if it is another one.
+    [[nodiscard]] SoftwareChoice fitted_version(SoftwareChoice software) const;
+
+  private:
+    SoftwareChoice chosen_;
+    std::vector<KernelRule> rules_;
+    std::vector<std::pair<SoftwareChoice, SoftwareChoice>> fitted_;
+    Resolve resolve_;
+    mutable std::mutex resolving_;
+    mutable std::map<std::int64_t, std::unique_ptr<const Machine>> resolved_;
+};
+
+}  // namespace ridge::model

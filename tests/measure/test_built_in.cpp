@@ -1,0 +1,146 @@
+// Calibrations made from records: the plan, what the files say, and that a second run gives the same.
+#include "measure/fit/built_in.h"
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "hardware/loader.h"
+#include "measure/record/record.h"
+#include "measure/run/measure.h"
+#include "model/catalogue/calibration_text.h"
+#include "model/catalogue/catalogue.h"
+#include "model/catalogue/embedded.h"
+#include "tests/catch.h"
+#include "tests/measure/fakes.h"
+#include "tests/support/fake_device.h"
+#include "tests/support/temporary_folder.h"
+
+namespace ridge::measure {
+namespace {
+
+using test::TemporaryFolder;
+
+const std::string plan_header = "schema = 1\nkind = \"plan\"\nname = \"plan\"\n";
+const std::string product_fit =
+    "[[fit]]\nprogram = \"matmul\"\ngpus = [\"h200-sxm\"]\nsoftware = \"ridge-0.1\"\n"
+    "source = \"MMRUN\"\nrecords = [\"records/mine\"]\n";
+
+/// Records of a bundled product that is slower by a quarter than the description says.
+void record_slower_products(const std::string& path) {
+    FakePlan plan = test::h200_plan();
+    plan.noise = 0.0;
+    model::BundledMatmul& kernel = *plan.machine.matmul.bundled.mma;
+    kernel.issue_fraction /= 1.25;
+    kernel.step *= 1.25;
+    kernel.store_per_sm = kernel.store_per_sm / 1.25;
+    FakeDevice device(plan);
+    for (const int size : {128, 256, 512, 1024, 1536, 2048, 4096, 6144}) {
+        const std::string n = std::to_string(size);
+        for (const std::string k : {"64", "512", "4096"}) {
+            const Question question =
+                test::question("matmul m=" + n + " n=" + n + " k=" + k + " impl=mma dtype=bf16");
+            append_record(path, *measure_one(device, question, {}));
+        }
+    }
+}
+
+std::string write(const std::string& path, const std::string& text) {
+    std::ofstream(path, std::ios::binary) << text;
+    return path;
+}
+
+}  // namespace
+
+TEST_CASE("calibrations are made from records, and the same again", "[built_in]") {
+    const TemporaryFolder folder;
+    record_slower_products(folder.write("records/mine/matmul.jsonl", ""));
+    const std::vector<PlannedFit> plan = read_plan(plan_header + product_fit, "plan.toml");
+    const model::Catalogue committed = model::catalogue();
+    const auto build = [&](const model::Catalogue& catalogue) {
+        return build_calibrations(plan,
+                                  {.catalogue = catalogue, .tree = folder.path(), .data = {}});
+    };
+    const Built built = build(committed);
+    REQUIRE(built.files.size() == 1);
+    CHECK(built.files[0].path == "calibration/h200-sxm/ridge-0.1.toml");
+    CHECK(model::check_text(built.files[0].text, "built.toml").empty());
+    const hardware::Description made =
+        hardware::load_text(built.files[0].text, "built.toml", model::schema(),
+                            model::calibration_form())
+            .description;
+    const std::string path = "model.matmul.mma.issue_fraction";
+    CHECK(made.value(path).value() ==
+          Approx(committed.at("h200-sxm").value(path).value() / 1.25).epsilon(0.02));
+    CHECK_THAT(made.find(path)->note.str(), contains_text("standard error"));
+    const hardware::Source& source = made.sources.at("MMRUN");
+    CHECK(source.command == "ridge calibrate --built-in --gpu h200-sxm --software ridge-0.1");
+    CHECK(source.records == "records/mine");
+    CHECK(source.digest == digest_of_files({folder.path() + "/records/mine"}));
+    CHECK(source.date.view().size() == 10);
+    // What no fit of the plan writes stays.
+    const std::string other = "model.attention.mma.start";
+    CHECK(made.value(other) == committed.at("h200-sxm").value(other));
+
+    CHECK(build(committed).files[0].text == built.files[0].text);
+    model::Catalogue next = model::catalogue();
+    next.add_text(built.files[0].text, "calibration/h200-sxm/ridge-0.1.toml");
+    CHECK(next.at("h200-sxm").value(path) == made.value(path));
+}
+
+TEST_CASE("fits to public tables are left out without them", "[built_in]") {
+    const std::string tables =
+        "[[fit]]\nprogram = \"collective\"\ngpus = [\"b200\"]\nsoftware = \"nccl\"\n"
+        "source = \"NCCLFIT\"\ntables = [\"collectives_b200.csv\"]\n";
+    const model::Catalogue catalogue = model::catalogue();
+    const Built built = build_calibrations(read_plan(plan_header + tables, "plan.toml"),
+                                           {.catalogue = catalogue, .tree = ".", .data = {}});
+    CHECK(built.files.empty());
+    REQUIRE(built.skipped.size() == 1);
+    CHECK_THAT(built.skipped[0].reason, contains_text("--data DIR"));
+}
+
+TEST_CASE("a broken plan is refused with the place of each mistake", "[built_in]") {
+    const std::string broken = plan_header + "[[fit]]\nprogram = \"matmull\"\ngpus = [\"b200\"]\n";
+    CHECK_THROWS_WITH(
+        read_plan(broken, "plan.toml"),
+        contains_text("unknown program \"matmull\"") &&
+            contains_text("a fit needs gpus, software, source, and records or tables"));
+    CHECK_THROWS_WITH(read_plan(plan_header + "[sm]\nnumber = 3\n", "plan.toml"),
+                      contains_text("plan.toml:5:1: unknown key \"sm.number\""));
+}
+
+TEST_CASE("the digest follows contents and names, in any order", "[built_in]") {
+    const TemporaryFolder folder;
+    const std::string a = write(folder.file("a"), "first");
+    const std::string b = write(folder.file("b"), "second");
+    const std::string digest = digest_of_files({a, b});
+    CHECK(digest.size() == 16);
+    CHECK(digest_of_files({b, a}) == digest);
+    CHECK(digest_of_files({folder.path()}) == digest);
+    write(b, "Second");
+    CHECK(digest_of_files({a, b}) != digest);
+}
+
+TEST_CASE("every calibration is written as it reads", "[built_in]") {
+    for (const hardware::EmbeddedFile& file : model::calibration_files()) {
+        const std::string path(file.path);
+        if (hardware::kind_of(file.text, path) != "calibration") continue;
+        CAPTURE(path);
+        const hardware::Description read =
+            hardware::load_text(file.text, path, model::schema(), model::calibration_form())
+                .description;
+        const std::string text = model::calibration_text(read);
+        const hardware::Loaded again =
+            hardware::load_text(text, path, model::schema(), model::calibration_form());
+        CHECK(again.problems.empty());
+        REQUIRE(again.description.data.size() == read.data.size());
+        for (const auto& [field, datum] : read.data) {
+            CHECK(written(again.description.data.at(field)) == written(datum));
+            CHECK(again.description.data.at(field).sources == datum.sources);
+        }
+        CHECK(model::calibration_text(again.description) == text);
+    }
+}
+
+}  // namespace ridge::measure
