@@ -36,11 +36,10 @@ std::int64_t parse_enumerator(const std::array<std::string_view, size>& words,
 }
 
 std::int64_t parse_flag(std::string_view field, std::string_view text) {
-    for (const std::string_view word : {"1", "true", "yes", "on"}) {
-        if (same_word(text, word)) return 1;
-    }
-    for (const std::string_view word : {"0", "false", "no", "off"}) {
-        if (same_word(text, word)) return 0;
+    constexpr std::array<std::string_view, 8> flags{"0",  "1",   "false", "true",
+                                                    "no", "yes", "off",   "on"};
+    for (std::size_t i = 0; i < flags.size(); ++i) {
+        if (same_word(text, flags[i])) return static_cast<std::int64_t>(i % 2);
     }
     throw InputError(std::string(field) + ": '" + std::string(text) + "' is not a flag", {},
                      "write 1 or 0, true or false");
