@@ -138,8 +138,8 @@ class Builder {
         Built built;
         built.skipped = std::move(skipped_);
         for (const auto& [place, calibration] : values_) {
-            built.files.push_back(
-                {path_of(place.first, place.second, ".toml"), model::calibration_text(calibration)});
+            built.files.push_back({path_of(place.first, place.second, ".toml"),
+                                   model::calibration_text(calibration)});
         }
         for (const auto& [place, text] : trees_) {
             built.files.push_back({path_of(place.first, place.second, ".trees"), text});

@@ -36,8 +36,7 @@ std::int64_t parse_enumerator(const std::array<std::string_view, size>& words,
 }
 
 std::int64_t parse_flag(std::string_view field, std::string_view text) {
-    constexpr std::array<std::string_view, 8> flags{"0",  "1",   "false", "true",
-                                                    "no", "yes", "off",   "on"};
+    constexpr std::array flags{"0", "1", "no", "yes", "off", "on", "false", "true"};
     for (std::size_t i = 0; i < flags.size(); ++i) {
         if (same_word(text, flags[i])) return static_cast<std::int64_t>(i % 2);
     }
