@@ -19,10 +19,14 @@ views.memory = {
         ...(ofModel ? modelMemoryControls(state, change) : attentionControls(state, change))),
       el('div', {className: 'answer'}, answer, charts, commands)));
     const shown = new Map();
+    let drawn;
     return () => {
       const words = ofModel ? modelWords(state, {seq: state.length}) : [...attentionWords(state), '--impl', 'flash2', '--seq', state.seq];
       fill(answer, () => (ofModel ? modelMemory(state) : attentionMemory(state)));
-      if (!ofModel) {
+      // The chart is over all lengths, so it follows every slider but this one.
+      const about = attentionWords(state).join(' ');
+      if (!ofModel && about !== drawn) {
+        drawn = about;
         drawCharts(charts, shown, ['memory'], () => engine.file([...attentionWords(state), '--impl', 'standard,flash2', '--seq', '1024:262144:*2'], '/memory.json'));
       }
       commands.replaceChildren(commandsNode(words));
