@@ -18,6 +18,8 @@ const catalogue = {
   },
 };
 
+const hasCommand = (name) => engine.ask([name, '--help']).code === 0;
+
 const gpuChoice = (label, value, change, none) =>
   choice(label, value, [...(none ? [['', none]] : []), ...catalogue.gpus.map((gpu) => [gpu.name, gpu.title])], change);
 

@@ -24,7 +24,7 @@ views.model = {
         choice('Software', state.software, ['transformers', 'compiled', 'serving'], (software) => change({software})),
         choice('Weights', state.quantise, ['none', 'fp8', 'int8', 'int4', 'nvfp4'], (quantise) => change({quantise})),
         choice('GPUs that share each product', state.tp, ['1', '2', '4', '8'], (tp) => change({tp})),
-        choice('Below', state.show, [['step', 'the step in charts'], ['serving', 'serving: speed against throughput'], ['plan', 'plan: how many GPUs']], (show) => change({show}))),
+        choice('Below', state.show, [['step', 'the step in charts'], ['serving', 'serving: speed against throughput'], ...(hasCommand('plan') ? [['plan', 'plan: how many GPUs']] : [])], (show) => change({show}))),
       el('div', {className: 'answer'}, answer, rest, commands)));
     let waiting;
     return () => {
