@@ -3,8 +3,8 @@
 //
 //   const Derivation derivation = why(gpus, "h100-sxm", "model.matmul.fma.k_step");
 //   derivation.place                    // "calibration/h200-sxm/cublaslt-13.0.toml:41:10"
-//   derivation.sources[0].command       // "ridge fit matmul --records measure/records/h200-sxm"
-//   derivation.sources[0].records       // "measure/records/h200-sxm"; with digest and date
+//   derivation.sources[0].command       // "ridge fit matmul --records records/h200-sxm"
+//   derivation.sources[0].records       // "records/h200-sxm"; with digest and date
 //
 // A value that carries over from another chip has the sources of that chip's file; `carried` says
 // what it counts as here. Limits: facts from documents have no command; their source is a text.
