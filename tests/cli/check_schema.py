@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Validates the JSON of `ridge predict` against docs/prediction.schema.json.
+"""Validates the JSON of `ridge predict` against docs/prediction.schema.json, and that docs/json.md lists every schema.
 
 Usage: check_schema.py RIDGE SCHEMA. Exit code 77 (skipped) without the jsonschema package.
 """
 import json
+import pathlib
+import re
 import subprocess
 import sys
 
@@ -39,12 +41,24 @@ def without_repeats(pairs):
     return dict(pairs)
 
 
+def unlisted_kinds(root):
+    """Schemas that the program's code writes and docs/json.md does not list."""
+    page = (root / "docs/json.md").read_text(encoding="utf-8")
+    for path in sorted((root / "cli").rglob("*.cpp")):
+        for kind in re.findall(r'write_document\(context\.out,\s*"([^"]+)"', path.read_text(encoding="utf-8")):
+            if f"| `ridge/{kind}/1` |" not in page:
+                yield f"{path.name} writes the schema ridge/{kind}/1, which docs/json.md does not list"
+
+
 def main():
     ridge, schema_path = sys.argv[1:3]
     with open(schema_path, encoding="utf-8") as file:
         schema = json.load(file, object_pairs_hook=without_repeats)
     validator = jsonschema.Draft7Validator(schema)
     failures = 0
+    for problem in unlisted_kinds(pathlib.Path(schema_path).resolve().parents[1]):
+        print(problem)
+        failures += 1
     for question in QUESTIONS:
         run = subprocess.run([ridge, "predict", *question.split(), "--format", "json"],
                              capture_output=True, text=True, check=False)
