@@ -315,3 +315,38 @@ TEST_CASE("Driver calls are classified by what they do to memory") {
     CHECK(call_kind("cuEventRecord") == CallKind::harmless);
     CHECK(call_kind("cuKernelGetFunction") == CallKind::harmless);
 }
+
+TEST_CASE("A handle that another kernel has taken over gets that kernel's arguments") {
+    driver() = {};
+    LaunchReplay replay;
+    std::array<int, 100> memory{};
+    memory[0] = 3;
+    replay.allocated(nullptr, address_of(memory.data()), sizeof memory);
+    static FakeKernel kernel{.run = [](void** arguments) { ++**static_cast<int**>(arguments[0]); },
+                             .arguments = {{0, 8}}};
+    int* data = memory.data();
+    std::array<void*, 1> one{static_cast<void*>(&data)};
+    REQUIRE(replay.open(nullptr));
+    const cuLaunchKernel_params call = call_of(kernel, 1, one.data());
+    replay.record(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &call);
+    CHECK(replay.can_repeat());
+    replay.close();
+    // The code is unloaded, which ends the batch; the next module's kernel has the same handle.
+    kernel = plain;
+    REQUIRE(replay.open(nullptr));
+    launch(replay, kernel, 7, memory.data(), 2);
+    const int after = memory[0];
+    REQUIRE(replay.restore());
+    REQUIRE(replay.launch());
+    CHECK(memory[0] == after);
+}
+
+TEST_CASE("The memory that a launch can reach is that of its arguments") {
+    driver() = {};
+    KernelArguments arguments;
+    CHECK(arguments.of(handle_of(plain)).size() == 2);
+    CHECK(arguments.of(handle_of(by_handle)).size() == 2);
+    CHECK(arguments.of(handle_of(plain))[1].offset == 8);
+    // This driver does not say to which allocation an address belongs.
+    CHECK(arguments.reachable_bytes(handle_of(plain), nullptr, nullptr) < 0.0);
+}
