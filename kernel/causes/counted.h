@@ -26,7 +26,6 @@ struct Counted {
     std::int64_t registers = 0;     ///< of a thread; 0: not known
     std::int64_t shared_bytes = 0;  ///< of a block
     Time measured{};                ///< of one launch in a normal run
-    double tensor_flop = 0.0;       ///< by type, if counted
     std::map<std::string, double> metrics{};
 
     [[nodiscard]] std::optional<double> value(std::string_view name) const;

@@ -34,6 +34,7 @@ class Splitter {
         take_imbalance();
         take_latency();
         take_resources();
+        take_clock();
         split_.ideal = left_;
         split_.roof = loads_.roof;
         split_.bound = bound();
@@ -156,6 +157,14 @@ class Splitter {
         }
         resource_[cause] += seconds;
         if (cause == Cause::pipe_pressure && pipe_.empty()) pipe_ = name_of(load.resource);
+    }
+
+    /// Arithmetic at a clock that a power or thermal limit holds down. (eq. KC8)
+    void take_clock() {
+        constexpr double usual = 0.9;
+        const double share = roofs_.clock > 0.0 ? loads_.clock / roofs_.clock : 1.0;
+        const bool memory = loads_.roof == Resource::dram || loads_.roof == Resource::l2;
+        if (!memory && share < usual) take(Cause::clock, left_ * (1.0 - share));
     }
 
     void take(Cause cause, double seconds) {
