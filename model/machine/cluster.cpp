@@ -15,7 +15,7 @@ namespace ridge::model {
 namespace {
 
 using hardware::Document;
-using hardware::Node;
+using TomlNode = hardware::Node;
 using hardware::NodeKind;
 
 constexpr std::array<std::string_view, 10> cluster_fields{
@@ -26,7 +26,7 @@ class ClusterReader {
   public:
     ClusterReader(const Document& document, const std::string& file)
         : root_(document.root), file_(file) {
-        for (const Node& node : root_.children) {
+        for (const TomlNode& node : root_.children) {
             const bool known = std::find(cluster_fields.begin(), cluster_fields.end(), node.key) !=
                                cluster_fields.end();
             if (known) continue;
@@ -38,19 +38,19 @@ class ClusterReader {
     }
 
     [[nodiscard]] std::string text(const char* name) const {
-        const Node& node = at(name);
+        const TomlNode& node = at(name);
         if (node.kind != NodeKind::text) fail(node, name, "must be text");
         return std::string(node.text);
     }
     [[nodiscard]] std::int64_t count(const char* name, std::int64_t most) const {
-        const Node& node = at(name);
+        const TomlNode& node = at(name);
         if (node.kind != NodeKind::integer || node.integer < 1 || node.integer > most) {
             fail(node, name, "must be a number from 1 to " + std::to_string(most));
         }
         return node.integer;
     }
     [[nodiscard]] double number(const char* name, double least, double most) const {
-        const Node& node = at(name);
+        const TomlNode& node = at(name);
         const bool whole = node.kind == NodeKind::integer;
         const double value = whole ? static_cast<double>(node.integer) : node.real;
         if ((!whole && node.kind != NodeKind::real) || !(value >= least) || !(value <= most)) {
@@ -61,7 +61,7 @@ class ClusterReader {
     }
     template <class Q>
     [[nodiscard]] Q quantity(const char* name) const {
-        const Node& node = at(name);
+        const TomlNode& node = at(name);
         if (node.kind != NodeKind::text) fail(node, name, "must be a quantity with a unit");
         try {
             const Q value = parse_quantity<Q>(node.text);
@@ -73,19 +73,19 @@ class ClusterReader {
     }
 
   private:
-    [[nodiscard]] const Node& at(const char* name) const {
-        const Node* const node = root_.child(name);
+    [[nodiscard]] const TomlNode& at(const char* name) const {
+        const TomlNode* const node = root_.child(name);
         if (node == nullptr) {
             throw InputError(std::string(name) + " is missing", {.file = file_},
                              "docs/gpu-files.md lists the fields of a cluster");
         }
         return *node;
     }
-    [[noreturn]] static void fail(const Node& node, const char* name, const std::string& what) {
+    [[noreturn]] static void fail(const TomlNode& node, const char* name, const std::string& what) {
         throw InputError(std::string(name) + " " + what, node.location());
     }
 
-    const Node& root_;
+    const TomlNode& root_;
     const std::string& file_;
 };
 
