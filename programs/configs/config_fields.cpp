@@ -25,6 +25,9 @@ class FieldReader {
         : family_(family), source_(source), values_(values) {}
 
     void read(const Field& field) {
+        if (!field.paths.empty() && field.paths.front().find("[]") != std::string::npos) {
+            return of_items(field, field.paths.front());
+        }
         const Json* json = nullptr;
         std::string path = field.paths.empty() ? std::string() : field.paths.front();
         for (const std::string& each : field.paths) {
@@ -52,6 +55,7 @@ class FieldReader {
                 values_.whole[slot] = word(field, *json, path);
                 return;
             case FieldKind::counts:
+            case FieldKind::thousandths:
             case FieldKind::words:
             case FieldKind::letters:
                 return list(field, *json, path);
@@ -102,6 +106,31 @@ class FieldReader {
                                                             : word(field, item, path));
         }
     }
+    /// One number of each object of a list, "blocks[].size"; null and false are 0.
+    void of_items(const Field& field, const std::string& path) {
+        const std::size_t mark = path.find("[]");
+        const Json* list = source_.find(path.substr(0, mark));
+        if (list == nullptr || !list->is_array()) source_.fail(path, " is missing");
+        values_.given[static_cast<std::size_t>(field.slot)] = 1;
+        for (const Json& item : list->items()) {
+            const Json* json = find_in(&item, path.substr(mark + 3));
+            const bool* const flag = json == nullptr ? nullptr : json->if_flag();
+            std::int64_t value = flag != nullptr && *flag ? 1 : 0;
+            if (json != nullptr && flag == nullptr) {
+                value = field.kind == FieldKind::thousandths ? thousandths(*json, path)
+                                                             : count(*json, path);
+            }
+            values_.lists[static_cast<std::size_t>(field.slot)].push_back(value);
+        }
+    }
+    std::int64_t thousandths(const Json& json, const std::string& path) const {
+        constexpr double most = 1e6;
+        const auto number = json.if_number();
+        if (!number || !(*number >= 0.0 && *number <= most)) {
+            source_.fail(path, " must be a number of 0 to 10^6");
+        }
+        return static_cast<std::int64_t>(*number * 1000.0 + 0.5);
+    }
     void use_default(const Field& field, const std::string& path) {
         const auto slot = static_cast<std::size_t>(field.slot);
         if (field.kind == FieldKind::number && field.optional) {
@@ -109,7 +138,10 @@ class FieldReader {
             values_.whole[slot] = field.share > 0.0 ? 1 : 0;
             return;
         }
-        if (field.kind >= FieldKind::words || field.kind == FieldKind::counts) return;
+        if (field.kind >= FieldKind::words || field.kind == FieldKind::counts ||
+            field.kind == FieldKind::thousandths) {
+            return;
+        }
         if (field.otherwise < 0) source_.fail(path, " is missing");
         const Scope scope{.symbols = values_.whole, .fields = &values_};
         const ExpressionNode& node = family_.nodes[static_cast<std::size_t>(field.otherwise)];

@@ -263,7 +263,7 @@ class ExpressionParser {
         constexpr std::array<Function, 6> functions{{{"min", ExpressionKind::minimum, true},
                                                      {"max", ExpressionKind::maximum, true},
                                                      {"exact", ExpressionKind::exact, true},
-                                                     {"split", ExpressionKind::split, true},
+                                                     {"share", ExpressionKind::split, true},
                                                      {"shard", ExpressionKind::split, false},
                                                      {"most", ExpressionKind::most, false}}};
         for (const Function& each : functions) {

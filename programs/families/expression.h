@@ -6,7 +6,7 @@
 //
 // Grammar, from weak to strong: `a if c else b`; or; and; not; == != < <= > >=; + -; * / %; unary -;
 // numbers, 'words', names, list[i] and functions: min(a, b), max(a, b), shard(n) (n over the GPUs of
-// tensor parallelism, rounded up), split(n, parts) (rounded up), exact(n, parts) (an error if it
+// tensor parallelism, rounded up), share(n, parts) (rounded up), exact(n, parts) (an error if it
 // leaves a remainder), part(n, share) (rounded down), most(e) (the largest e of all kinds of
 // layers), given(field), length(list), contains(list, e).
 // Method: text becomes nodes once; names become slots, so that evaluating needs no look-up. There

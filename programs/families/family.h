@@ -83,7 +83,16 @@ enum class FamilySection : std::uint8_t {
 inline constexpr std::array<std::string_view, 8> section_names{
     "fields", "model", "kinds", "layer", "checks", "weights", "layer_weights", "last_weights"};
 
-enum class FieldKind : std::uint8_t { count, counts, flag, number, word, words, letters };
+enum class FieldKind : std::uint8_t {
+    count,
+    counts,
+    thousandths,
+    flag,
+    number,
+    word,
+    words,
+    letters
+};
 
 struct Field {
     std::int32_t slot = 0;

@@ -125,12 +125,13 @@ class SectionBuilder : public FamilyNames {
     }
 
     static FieldKind kind_of(Tokens& tokens) {
-        static constexpr std::array<std::string_view, 7> kinds{
-            "count", "counts", "flag", "number", "word", "words", "letters"};
+        static constexpr std::array<std::string_view, 8> kinds{
+            "count", "counts", "thousandths", "flag", "number", "word", "words", "letters"};
         const std::string_view word = tokens.peek();
         const auto* const found = std::find(kinds.begin(), kinds.end(), word);
         if (found == kinds.end()) {
-            tokens.fail("expected count, counts, flag, number, word, words or letters");
+            tokens.fail(
+                "expected count, counts, thousandths, flag, number, word, words or letters");
         }
         static_cast<void>(tokens.next());
         return static_cast<FieldKind>(found - kinds.begin());

@@ -186,11 +186,12 @@ class Flattening {
                 continue;
             }
             const Bound value = bound(argument, frame);
-            if (argument.kind == Argument::Kind::number || value.kind == Bound::Kind::number) {
+            if (argument.kind == Argument::Kind::number) {
                 code_.numbers.push_back(value.number);
                 ++made.numbers;
                 continue;
             }
+            check_tensor(each, argument, value);
             if (value.kind == Bound::Kind::weight && made.weight < 0) {
                 made.weight = static_cast<std::int16_t>(value.number);
             }
@@ -211,6 +212,24 @@ class Flattening {
                 }
             }
             code_.operands.push_back(operand(value));
+        }
+    }
+
+    /// A tensor that an operation needs must have been made under the conditions that hold here, and
+    /// a weight must exist in this kind of layer.
+    void check_tensor(const Statement& each, const Argument& argument, const Bound& value) const {
+        const bool may_lack = each.op == Op::release || each.op == Op::cat ||
+                              each.op == Op::batched || argument.kind == Argument::Kind::none;
+        const bool lacks =
+            value.kind == Bound::Kind::weight
+                ? (*site_.rows)[static_cast<std::size_t>(value.number)] == 0
+                : value.kind != Bound::Kind::value && value.kind != Bound::Kind::global;
+        if (lacks && !may_lack) {
+            throw InputError(
+                value.kind == Bound::Kind::weight
+                    ? "a weight that this kind of layer does not have"
+                    : "a tensor that does not exist under the conditions that hold here",
+                each.place);
         }
     }
 

@@ -56,13 +56,14 @@ class ProcedureCompiler : public Names {
         procedure.module = module(text.module);
         for (const FamilyLine& line : text.lines) {
             Tokens tokens(line.text, line.place);
-            procedure.statements.push_back(statement(tokens));
+            procedure.statements.push_back(statement(tokens, line.place));
         }
         procedure.locals = locals_.size();
     }
 
-    Statement statement(Tokens& tokens) {
+    Statement statement(Tokens& tokens, const Location& place) {
         Statement made;
+        made.place = place;
         if (tokens.accept("return")) {
             returned(tokens, made);
         } else if (is_call(tokens)) {
@@ -93,18 +94,8 @@ class ProcedureCompiler : public Names {
         Tokens ahead = tokens;
         const std::string name(ahead.next());
         return is_name(name) && ahead.peek() == "(" &&
-               (find_primitive(name) != nullptr || all_.by_name_.contains(name)) &&
-               !(name == "split" && is_number_of(tokens));
+               (find_primitive(name) != nullptr || all_.by_name_.contains(name));
     }
-    /// `split` is a primitive of tensors and a function of numbers: the first argument decides.
-    [[nodiscard]] bool is_number_of(const Tokens& tokens) const {
-        Tokens ahead = tokens;
-        static_cast<void>(ahead.next());
-        static_cast<void>(ahead.next());
-        const std::string_view first = ahead.next();
-        return !is_name(first) || std::find(locals_.begin(), locals_.end(), first) == locals_.end();
-    }
-
     void assigned(Tokens& tokens, Statement& made) {
         if (is_operation(tokens)) return called(tokens, made);
         Tokens ahead = tokens;

@@ -97,6 +97,7 @@ class Procedures {
         std::vector<Argument> arguments{};
         std::vector<Argument> targets{};  ///< locals and globals
         Argument label{};                 ///< a label or a local name
+        Location place{};
     };
     struct Procedure {
         std::string name;

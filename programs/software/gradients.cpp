@@ -296,7 +296,8 @@ void Recorder::backward_broadcast(TapeEntry& entry, Buffer gradient) {
         second = allocate(few, each.type(), entry.name);
         // Rows share a weight; the columns of a row share the factor of the row.
         const bool along_rows = entry.transposed;
-        if (options_.fused) {
+        constexpr std::int64_t most_parts = 64;  // more are rows that are added up
+        if (options_.fused && all / few <= most_parts) {
             elementwise(Math::copy, few, static_cast<int>(all / few), Reading::vectors, each.type(),
                         each.type(), entry.name);
         } else

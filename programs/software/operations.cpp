@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 
 #include "hardware/checked.h"
@@ -133,6 +134,13 @@ model::Operation attention_of(const AttentionShape& s, DataType type) {
         .paged = s.paged};
 }
 
+/// The expected number of different experts that `rows` choices hit: few tokens read few experts. (W12)
+std::int64_t experts_hit(std::int64_t rows, std::int64_t experts) {
+    const auto all = static_cast<double>(experts);
+    const double missed = std::pow(1.0 - 1.0 / all, static_cast<double>(rows));
+    return std::clamp<std::int64_t>(std::llround(all * (1.0 - missed)), 1, experts);
+}
+
 model::Operation operation_of(const StepKernel& k, const Recorder& recorder) {
     switch (k.kind) {
         case KernelKind::pointwise:
@@ -168,7 +176,7 @@ model::Operation operation_of(const StepKernel& k, const Recorder& recorder) {
         case KernelKind::attention:
             return attention_of(recorder.attentions()[static_cast<std::size_t>(k.attention)], k.in);
         case KernelKind::experts:
-            return grouped_matmul(k.a, k.b, k.c, k.d, k.in, k.out);
+            return grouped_matmul(k.a, k.b, k.c, experts_hit(k.a, k.d), k.in, k.out);
         case KernelKind::optimizer:
             return model::Copy{.elements = k.a * k.inputs / 2, .type = k.in};
         case KernelKind::collective:

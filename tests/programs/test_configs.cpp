@@ -22,9 +22,11 @@ std::string message_of(const std::string& config) {
 
 // Parameters stated by the model cards, and counted in the models that transformers 5.17 builds.
 constexpr Known known[] = {
+    Known{"deepseek-r1", 671026404352},
     Known{"deepseek-v2", 235741434880},
     Known{"deepseek-v2-lite", 15706484224},
     Known{"deepseek-v3", 671026404352},
+    Known{"deepseek-v3.2", 671877929216},
     Known{"gemma-2-27b", 27227128320},
     Known{"gemma-2-2b", 2614341888},
     Known{"gemma-2-9b", 9241705984},
@@ -35,11 +37,15 @@ constexpr Known known[] = {
     Known{"gemma-3-27b", 27009346304},
     Known{"gemma-3-4b", 3880263168},
     Known{"gemma-7b", 8537680896},
+    Known{"glm-5", 743911199232},
     Known{"gpt-neox-20b", 20554567680},
+    Known{"gpt-oss-120b", 116829156672},
+    Known{"gpt-oss-20b", 20914757184},
     Known{"gpt2", 124439808},
     Known{"gpt2-large", 774030080},
     Known{"gpt2-medium", 354823168},
     Known{"gpt2-xl", 1557611200},
+    Known{"kimi-k2-instruct", 1026408209408},
     Known{"llama-2-13b", 13015864320},
     Known{"llama-2-70b", 68976648192},
     Known{"llama-2-7b", 6738415616},
@@ -51,12 +57,14 @@ constexpr Known known[] = {
     Known{"llama-3.2-1b", 1235814400},
     Known{"llama-3.2-3b", 3212749824},
     Known{"llama-3.3-70b", 70553706496},
+    Known{"minimax-m2.5", 228689764864},
     Known{"mistral-7b-v0.1", 7241732096},
     Known{"mistral-7b-v0.3", 7248023552},
     Known{"mistral-nemo-12b", 12247782400},
     Known{"mistral-small-24b", 23572403200},
     Known{"mixtral-8x22b", 140620634112},
     Known{"mixtral-8x7b", 46702792704},
+    Known{"nemotron-3-nano-30b-a3b", 31577940288},
     Known{"olmo-2-7b", 7298617344},
     Known{"olmoe-1b-7b", 6919161856},
     Known{"phi-1.5", 1418270720},
@@ -89,10 +97,15 @@ constexpr Known known[] = {
     Known{"qwen3-1.7b", 1720574976},
     Known{"qwen3-14b", 14768307200},
     Known{"qwen3-235b-a22b", 235093634560},
+    Known{"qwen3-235b-a22b-fp8", 235093634560},
     Known{"qwen3-30b-a3b", 30532122624},
+    Known{"qwen3-30b-a3b-fp8", 30532122624},
     Known{"qwen3-32b", 32762123264},
+    Known{"qwen3-32b-fp8", 32762123264},
     Known{"qwen3-4b", 4022468096},
     Known{"qwen3-8b", 8190735360},
+    Known{"qwen3-8b-fp8", 8190735360},
+    Known{"qwen3-vl-8b-instruct", 8767123696},
     Known{"smollm2-1.7b", 1711376384},
     Known{"smollm2-135m", 134515008},
     Known{"smollm2-360m", 361821120},
@@ -181,6 +194,13 @@ TEST_CASE("an error in a config names the field") {
     CHECK(message_of(R"({"model_type": "llama", )" + base +
                      R"(2, "num_attention_heads": 4, "num_key_value_heads": 3})") ==
           "config.json: num_key_value_heads is 3; it must divide num_attention_heads, 4");
+}
+
+TEST_CASE("a name of the hub finds the preset") {
+    CHECK(find_model("Qwen/Qwen3-32B-FP8").name == "qwen3-32b-fp8");
+    CHECK(find_model("meta-llama/Meta-Llama-3.1-8B").name == "llama-3.1-8b");
+    CHECK(find_model("meta-llama/Llama-3.1-8B-Instruct").name == "llama-3.1-8b");
+    CHECK(find_model("openai/gpt-oss-20b").stored->weights.quantisation == Quantisation::mxfp4);
 }
 
 TEST_CASE("an unknown model name gets the nearest presets") {
