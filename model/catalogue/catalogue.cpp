@@ -64,6 +64,9 @@ std::vector<std::string> user_files() {
 }  // namespace
 
 struct Catalogue::Contents {
+    Contents(hardware::Catalogue all_chips, DataFiles all_files)
+        : chips(std::move(all_chips)), files(std::move(all_files)) {}
+
     hardware::Catalogue chips;
     DataFiles files;
     std::mutex mutex;

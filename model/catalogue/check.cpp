@@ -25,7 +25,7 @@ void report_foreign(const Description& file, const Software& software,
     for (const auto& [path, datum] : file.data) {
         const bool own =
             std::any_of(software.parameters.begin(), software.parameters.end(),
-                        [&path](const auto& each) { return hardware::lies_in(path, each); });
+                        [&file = path](const auto& each) { return hardware::lies_in(file, each); });
         if (own) continue;
         problems.push_back(
             {datum.location, path + " is not among the parameters of " + software.name});
