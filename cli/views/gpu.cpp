@@ -397,7 +397,7 @@ void write_derivation(const Context& context, const model::Derivation& derivatio
         return;
     }
     const auto line = [&context](std::string_view name, const std::string& text) {
-        if (!text.empty()) context.out << fmt::format("  {:<9}{}\n", name, printable(text));
+        if (!text.empty()) context.out << fmt::format("  {:<11}{}\n", name, printable(text));
     };
     context.out << fmt::format("{} of {}: {}\n", derivation.path, derivation.gpu,
                                printable(derivation.value));
