@@ -91,16 +91,14 @@ Validity validity_of_kernel(const Collective& op) {
                                                       : Validity::extrapolated;
 }
 
-/// What a graph or a call adds to the kernel of a collective. Times fitted to tables are those of
-/// collectives in a row already. (eq. C11)
+/// What a graph or a call adds to the kernel of a collective. (eq. C11)
 Time gaps_around_kernel(const Collective& op, const Prediction& prediction, CollectivePath path,
                         LaunchMode launch, const Machine& machine) {
     const CollectiveCalls& calls = machine.collective_kernels->calls;
-    const bool kernel = op.nvls == SwitchAddition::off;
     if (launch == LaunchMode::kernel) return Time{};
-    if (launch == LaunchMode::graph && !kernel) return launch_gaps(machine, launch, 1);
-    const Time in_a_row =
-        kernel ? calls.gap - hidden_in_a_row(*machine.collective_kernels, op, path) : Time{};
+    const Time in_a_row = op.nvls == SwitchAddition::off
+                              ? calls.gap - hidden_in_a_row(*machine.collective_kernels, op, path)
+                              : launch_gaps(machine, LaunchMode::graph, 1);
     if (launch == LaunchMode::graph) return in_a_row;
     const Time host =
         prediction.implementation == Implementation::torch ? calls.framework : calls.library;
