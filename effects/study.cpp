@@ -102,7 +102,8 @@ struct Sums {
     Time high;
     model::Work work;
     Bytes footprint;
-    bool complete = true;  ///< all operations have a time
+    bool complete = true;                         ///< all operations have a time
+    model::Grade grade = model::Grade::measured;  ///< the weakest of the operations
     std::string refused;
     std::optional<Time> measured = Time{};
     std::optional<Bytes> dram = Bytes{};
@@ -127,6 +128,7 @@ Sums sums_of(const std::vector<Part>& parts, const model::Machine& machine,
         const model::Outcome outcome =
             model::predict(part.question.operation, part.question.execution, machine);
         if (const auto* p = std::get_if<model::Prediction>(&outcome)) {
+            sums.grade = std::min(sums.grade, p->evidence.grade());
             sums.time += p->time * count;
             sums.low += p->low * count;
             sums.high += p->high * count;
@@ -159,6 +161,7 @@ void add_terms(Value& value, const Sums& sums) {
     }
     if (sums.work.flop() > Flop{}) value.terms.push_back({"work", format(sums.work.flop())});
     value.terms.push_back({"DRAM traffic", format_traffic(sums.work.dram())});
+    value.terms.push_back({"evidence", std::string(name_of(sums.grade))});
 }
 
 /// Fills y of a point whose operations all have a time.
@@ -213,6 +216,7 @@ Value value_of(const Point& point, const Figure& figure, Quantity quantity, cons
         if (sums.complete) {
             fill(value, point, quantity, sums);
             add_terms(value, sums);
+            value.evidence = sums.grade;
             if (figure.roofline && sums.work.dram() > Bytes{}) {
                 value.x = (sums.work.flop() / sums.work.compulsory()).base();
             }
@@ -265,6 +269,9 @@ std::string verdict_of(const Study& study, bool any_measured) {
     if (!study.predicted_ratio) return {};
     std::string text =
         fmt::format("{}: predicted {}", study.ratio.what, format_number(*study.predicted_ratio, 3));
+    if (study.evidence && *study.evidence < model::Grade::related) {
+        text += fmt::format(" (evidence: {})", name_of(*study.evidence));
+    }
     if (!study.measured_ratio && !study.ratio.unmeasured.empty()) {
         return text + "; not measured: " + study.ratio.unmeasured + ".";
     }
@@ -277,11 +284,13 @@ std::string verdict_of(const Study& study, bool any_measured) {
         return text;
     }
     const double far = apart(*study.predicted_ratio, *study.measured_ratio);
-    text += fmt::format(", measured {}: {}, {} % apart.", format_number(*study.measured_ratio, 3),
+    const std::string distance =
+        far < 0.01 ? "less than 1 %" : format_number(100.0 * far, 2) + " %";
+    text += fmt::format(", measured {}: {}, {} apart.", format_number(*study.measured_ratio, 3),
                         same_direction(*study.predicted_ratio, *study.measured_ratio)
                             ? "the same direction"
                             : "not the same direction",
-                        format_number(100.0 * far, 2));
+                        distance);
     if (far > close_enough && !study.ratio.why.empty()) text += " " + study.ratio.why;
     return text;
 }
@@ -321,6 +330,9 @@ Study evaluate(const Effect& effect, const Subject& subject, const Measured& mea
             for (const Point& point : series.points) {
                 out.values.push_back(value_of(point, figure, out.quantity, subject, measured));
                 any_measured = any_measured || out.values.back().measured;
+                if (const auto grade = out.values.back().evidence) {
+                    study.evidence = std::min(study.evidence.value_or(*grade), *grade);
+                }
                 if (reason.empty()) reason = out.values.back().refused;
             }
             studied.series.push_back(std::move(out));

@@ -33,7 +33,8 @@ struct Value {
     std::optional<double> low = {};  ///< of the band, if the quantity has one
     std::optional<double> high = {};
     std::optional<double> measured = {};
-    std::string refused = {};  ///< why it is not predicted
+    std::string refused = {};                   ///< why it is not predicted
+    std::optional<model::Grade> evidence = {};  ///< the weakest of its operations, if it has any
     std::vector<plot::Term> terms = {};
 };
 
@@ -71,8 +72,9 @@ struct Study {
     std::string formula = {};
     std::vector<std::string> paragraphs = {};
     std::string verdict = {};
-    std::string refused = {};                ///< why this GPU cannot show it; empty if it can
-    std::vector<std::string> unfilled = {};  ///< places of the text that could not be filled
+    std::optional<model::Grade> evidence = {};  ///< the weakest of its points
+    std::string refused = {};                   ///< why this GPU cannot show it; empty if it can
+    std::vector<std::string> unfilled = {};     ///< places of the text that could not be filled
 };
 
 /// How far apart two ratios are: the larger divided by the smaller, minus 1.

@@ -96,7 +96,7 @@ void set_sum(Prediction& whole, const Workload& kernels, const WorkloadPredictio
         whole.tiling = part.tiling;
         whole.executed_tensor = part.executed_tensor;
         whole.executed_fma = part.executed_fma;
-        whole.confidence = part.confidence;
+        whole.evidence = part.evidence;
         whole.band_class = part.band_class;
         whole.notes = part.notes;
     }

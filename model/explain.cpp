@@ -129,7 +129,7 @@ std::string_view bound_words(const Operation& operation) {
 std::string correction_sentence(const Prediction& p) {
     if (p.correction == 1.0) return {};
     // A GPU without its own parameters does not have its own corrections either. (K5)
-    const bool of_relative = p.confidence != Confidence::calibrated;
+    const bool of_relative = p.evidence.chip != ChipEvidence::own;
     return fmt::format(
         "The errors of the analytic model at similar measured shapes{} correct its {} by {}{} "
         "(--analytic leaves out this correction).",
@@ -138,16 +138,21 @@ std::string correction_sentence(const Prediction& p) {
 }
 
 std::string band_sentence(const Prediction& p) {
-    switch (p.confidence) {
-        case Confidence::calibrated:
-            if (noted<note::Extrapolated>(p)) {
+    switch (p.evidence.chip) {
+        case ChipEvidence::own:
+            if (p.evidence.kernel == KernelEvidence::other) {
+                return "The band is widened: the costs are those of another kernel.";
+            }
+            if (p.evidence.shape == ShapeEvidence::outside) {
                 return "The band is widened: this question lies outside the range in which the "
                        "model was validated.";
             }
             return "80 % of the measured times of this class of operation lie within the band.";
-        case Confidence::family:
+        case ChipEvidence::relative:
             return "The band is widened: the efficiencies come from the architecture family.";
-        case Confidence::roofline:
+        case ChipEvidence::foreign:
+            return "The band is widened: the efficiencies come from another architecture.";
+        case ChipEvidence::datasheet:
             break;
     }
     return fmt::format(

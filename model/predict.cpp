@@ -16,6 +16,7 @@
 #include "model/moe/predict.h"
 #include "model/residual/correction.h"
 #include "model/roof/account.h"
+#include "model/roof/band.h"
 #include "model/software.h"
 #include "model/streams/predict.h"
 
@@ -116,6 +117,12 @@ bool correct(Prediction& prediction, const Operation& operation, const Execution
     return apply_correction(prediction, kernels, operation, execution, machine);
 }
 
+/// What comes after the time is known: terms and limiter, and the band of foreign parameters.
+void conclude(Prediction& prediction) {
+    settle_terms(prediction);
+    widen_for_foreign(prediction);
+}
+
 }  // namespace
 
 Outcome predict(const Operation& operation, const Execution& execution, const Machine& machine) {
@@ -134,6 +141,7 @@ Outcome predict(const Operation& operation, const Execution& execution, const Ma
             keep_above(*prediction, least.time);
         }
     }
+    conclude(*prediction);
     return outcome;
 }
 
@@ -160,6 +168,7 @@ WarmAndCold predict_warm_and_cold(const Operation& operation, Execution executio
     if (prediction != nullptr && correct(*prediction, operation, execution, machine)) {
         keep_above(*prediction, std::get<Prediction>(warm).time);
     }
+    if (prediction != nullptr) conclude(*prediction);
     return {.warm = std::move(warm), .cold = std::move(cold)};
 }
 
@@ -175,11 +184,30 @@ WorkloadPrediction predict(const Workload& workload, const Machine& machine) {
     return add_up(std::move(parts), counts);
 }
 
+void BandSum::add(const Prediction& part, double count) {
+    const Time under = count * (part.time - part.low);
+    const Time over = count * (part.high - part.time);
+    if (part.evidence.chip != ChipEvidence::own) {
+        below_ += under;
+        above_ += over;
+        return;
+    }
+    below_squared_ += std::pow(under.base(), 2);
+    above_squared_ += std::pow(over.base(), 2);
+}
+
+Time BandSum::below() const {
+    return below_ + Time::from_base(std::sqrt(below_squared_));
+}
+
+Time BandSum::above() const {
+    return above_ + Time::from_base(std::sqrt(above_squared_));
+}
+
 WorkloadPrediction add_up(std::vector<Outcome> parts, std::span<const std::int64_t> counts) {
     RIDGE_CONTRACT(counts.empty() || counts.size() == parts.size());
     WorkloadPrediction total;
-    double below = 0.0;
-    double above = 0.0;
+    BandSum band;
     total.work.kernels = 0;
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const Prediction* part = std::get_if<Prediction>(&parts[i]);
@@ -189,14 +217,14 @@ WorkloadPrediction add_up(std::vector<Outcome> parts, std::span<const std::int64
         }
         const std::int64_t count = counts.empty() ? 1 : counts[i];
         const auto times = static_cast<double>(count);
+        total.grade = std::min(total.grade, part->evidence.grade());
         total.work += repeated(part->work, count);
         total.time += times * part->time;
         total.largest_footprint = std::max(total.largest_footprint, part->footprint);
-        below += std::pow((times * (part->time - part->low)).base(), 2);
-        above += std::pow((times * (part->high - part->time)).base(), 2);
+        band.add(*part, times);
     }
-    total.low = total.time - Time::from_base(std::sqrt(below));
-    total.high = total.time + Time::from_base(std::sqrt(above));
+    total.low = total.time - band.below();
+    total.high = total.time + band.above();
     total.parts = std::move(parts);
     return total;
 }

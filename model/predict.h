@@ -43,6 +43,22 @@ struct Step {
     std::string name{};      ///< the program's name for it; may be empty
 };
 
+/// The half-widths of a sum's band below and above its time. Errors of different operations are
+/// independent if they were measured on this GPU; parameters of another GPU, or none, shift all
+/// operations the same way, and their widths add up. (R6)
+class BandSum {
+  public:
+    void add(const Prediction& part, double count);
+    [[nodiscard]] Time below() const;
+    [[nodiscard]] Time above() const;
+
+  private:
+    double below_squared_ = 0.0;
+    double above_squared_ = 0.0;
+    Time below_;
+    Time above_;
+};
+
 /// Operations carried out one after the other.
 using Workload = std::vector<Step>;
 
@@ -52,10 +68,10 @@ struct WorkloadPrediction {
     std::vector<Outcome> parts;
     Work work;
     Time time;
-    Time low;  ///< errors of one repeated operation are equal, those of different operations
-               ///< independent (R6)
+    Time low;  ///< of the sum (R6)
     Time high;
     Bytes largest_footprint;
+    Grade grade = Grade::measured;  ///< the weakest evidence of the parts
     Unmodelled left_out{};  ///< what the sums do not contain: they are numbers only if it is empty
 
     [[nodiscard]] bool complete() const { return left_out.empty(); }

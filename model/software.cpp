@@ -2,6 +2,7 @@
 
 #include "model/core/fields.h"
 #include "model/machine/machine_software.h"
+#include "model/roof/band.h"
 
 namespace ridge::model {
 namespace {
@@ -50,10 +51,12 @@ SoftwareRun run_of(const Operation& operation, const Execution& execution, const
 
 void note_software(const SoftwareRun& run, Prediction& prediction) {
     if (!run.used.is_usual()) {
+        widen_for_stand_in(prediction, StandIn::other_software);
         prediction.note(note::OtherSoftware{.asked = run.asked, .used = run.used});
     }
     if (!run.fitted.is_usual()) {
         const SoftwareChoice of = run.used.is_usual() ? run.asked : run.used;
+        widen_for_stand_in(prediction, StandIn::other_version);
         prediction.note(note::OtherVersion{.asked = of, .fitted = run.fitted});
     }
 }

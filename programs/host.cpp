@@ -78,4 +78,8 @@ const Host& host_beside(std::string_view gpu) {
     return gpu.starts_with("h100") ? measured[1] : measured[0];
 }
 
+bool has_measured_host(std::string_view gpu) {
+    return gpu.starts_with("h100-sxm") || gpu.starts_with("h200-sxm");
+}
+
 }  // namespace ridge::programs

@@ -52,7 +52,10 @@ struct Host {
 [[nodiscard]] const Host& find_host(std::string_view name);
 /// The host with the time of one small launch set to `launch`; its other times scale with it. (W5)
 [[nodiscard]] Host at_launch(Host host, Time launch);
-/// The host that was measured with this GPU.
+/// The host that was measured with this GPU; without one, the faster of the measured ones.
 [[nodiscard]] const Host& host_beside(std::string_view gpu);
+
+/// Whether a host was measured with this GPU, so that the host's times are not assumed.
+[[nodiscard]] bool has_measured_host(std::string_view gpu);
 
 }  // namespace ridge::programs

@@ -36,7 +36,8 @@ plot::SeriesPoint point_of(const model::Prediction& p, const std::string& name, 
     point.terms = {{"predicted", format(p.time)},
                    {"80 % band", format(p.low) + " to " + format(p.high)},
                    {"bound", std::string(name_of(p.bound))},
-                   {"limiter", std::string(name_of(p.limiter))}};
+                   {"limiter", std::string(name_of(p.limiter))},
+                   {"evidence", evidence_text(p)}};
     return point;
 }
 

@@ -80,7 +80,8 @@ plot::OperationPoint point_of(const Standing& each, Time whole, const std::strin
                       {share_name, format_number(100.0 * (each.time / whole), 3) + " %",
                        each.time / whole},
                       {"once", format(p.time), p.time.base()},
-                      {"limit", std::string(name_of(p.limiter))}}};
+                      {"limit", std::string(name_of(p.limiter))},
+                      {"evidence", std::string(name_of(p.evidence.grade()))}}};
 }
 
 /// A prediction of the step at another batch.

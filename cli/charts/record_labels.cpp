@@ -69,6 +69,7 @@ std::vector<plot::Term> terms_of(const model::Prediction& p, const std::optional
                      .number = p.low.base()});
     terms.push_back({"bound", std::string(name_of(p.bound))});
     terms.push_back({"limiter", std::string(name_of(p.limiter))});
+    terms.push_back({"evidence", std::string(name_of(p.evidence.grade()))});
     if (p.algorithmic > Intensity{}) {
         terms.push_back(sized("algorithmic intensity", p.algorithmic));
         if (const auto dram = model::dram_intensity(p)) {

@@ -11,6 +11,7 @@
 #include "hardware/si.h"
 #include "hardware/units.h"
 #include "model/explain.h"
+#include "model/roof/account.h"
 #include "model/roof/roofline.h"
 
 namespace ridge::cli {
@@ -107,6 +108,12 @@ void emphasise(plot::Roofline& chart, DataType type, bool tensor) {
     });
     if (roof != chart.compute.end()) roof->emphasised = true;
     if (roof == chart.compute.end() && tensor) emphasise(chart, type, false);
+}
+
+/// Bytes that the L2 sent, a line to several multiprocessors at once counted once, as below its roof.
+Bytes sent_once(const model::Prediction& p, const model::Machine& machine) {
+    const Bandwidth ceiling = model::l2_ceiling(machine);
+    return ceiling > Bandwidth{} ? std::min(p.work.l2, ceiling * p.time) : p.work.l2;
 }
 
 std::string joined(const std::set<std::string>& words) {
@@ -282,7 +289,8 @@ void RooflineCharts::add(const std::string& name, const model::Operation& operat
         stand(level, flop / moved, flop / (usable ? *counted : moved));
     };
     if (all) {
-        stand_inside(Resource::l2, p.work.l2, measured ? measured->l2 : std::nullopt);
+        const Bytes once = sent_once(p, machine_);
+        stand_inside(Resource::l2, once, measured ? measured->l2 : std::nullopt);
         stand_inside(Resource::shared, p.work.shared, measured ? measured->shared : std::nullopt);
     }
     standings_.push_back(std::move(standing));

@@ -101,15 +101,23 @@ std::string share_of_peak(const model::Prediction& p) {
     return format_number(100.0 * share, 3) + " %";
 }
 
-/// Speed relative to the first GPU or variant at the same shape: "1.52x".
+/// Speed relative to the first GPU or variant at the same shape: "1.52x". If one of them rests on
+/// another architecture or on a data sheet alone, what their bands allow: "0.4 - 2.1x".
 std::string speed_up(const Comparison& comparison, std::size_t index) {
-    const auto time_at = [&comparison](std::size_t i) {
-        const auto* p = std::get_if<model::Prediction>(&comparison.answers[i].outcome);
-        return p == nullptr ? Time{} : p->time;
+    const auto at = [&comparison](std::size_t i) {
+        return std::get_if<model::Prediction>(&comparison.answers[i].outcome);
     };
+    const model::Prediction* const here = at(index);
     for (std::size_t i = index % comparison.shapes; i <= index; i += comparison.shapes) {
-        if (time_at(i) <= Time{}) continue;
-        return format_number(time_at(i).in(time_at(index)), 3) + "x";
+        const model::Prediction* const first = at(i);
+        if (first == nullptr || first->time <= Time{}) continue;
+        if (i == index) return "1x";
+        const model::Grade weakest = std::min(first->evidence.grade(), here->evidence.grade());
+        if (weakest >= model::Grade::related) {
+            return format_number(first->time / here->time, 3) + "x";
+        }
+        return format_number(first->low / here->high, 2) + " - " +
+               format_number(first->high / here->low, 2) + "x";
     }
     return {};
 }
@@ -129,16 +137,19 @@ Table comparison_table(const Comparison& comparison) {
     for (const char* name : {"time", "80 % band", "vs first"}) {
         table.columns.push_back({name, Align::right});
     }
-    table.columns.insert(table.columns.end(),
-                         {{"bound"}, {"rate", Align::right}, {"of peak", Align::right}});
+    table.columns.insert(
+        table.columns.end(),
+        {{"bound"}, {"evidence"}, {"rate", Align::right}, {"of peak", Align::right}});
     for (std::size_t i = 0; i < comparison.answers.size(); ++i) {
         std::vector<std::string> row = comparison.names[i];
         const auto* p = std::get_if<model::Prediction>(&comparison.answers[i].outcome);
         if (p == nullptr) {
-            row.insert(row.end(), {"none", "", "", "", "", ""});
+            row.insert(row.end(), {"none", "", "", "", "", "", ""});
         } else {
-            row.insert(row.end(), {format(p->time), band_of(*p), speed_up(comparison, i),
-                                   std::string(name_of(p->bound)), rate_of(*p), share_of_peak(*p)});
+            row.insert(row.end(),
+                       {format(p->time), band_of(*p), speed_up(comparison, i),
+                        std::string(name_of(p->bound)), std::string(name_of(p->evidence.grade())),
+                        rate_of(*p), share_of_peak(*p)});
         }
         table.rows.push_back(std::move(row));
     }

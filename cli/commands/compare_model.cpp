@@ -90,6 +90,10 @@ std::string against_first(const ComparedModels& compared, const StepAnswer& answ
     return rate && first ? format_number(*rate / *first, 3) + "x" : std::string();
 }
 
+std::string grade_text(const programs::Totals& total) {
+    return total.left_out.empty() ? std::string(name_of(weakest_grade(total))) : std::string();
+}
+
 std::string remark_on(const StepAnswer& answer) {
     std::string text = fits(answer) ? "" : "does not fit";
     if (!answer.time->gpu.total.left_out.empty()) text += text.empty() ? "partly" : ", partly";
@@ -117,6 +121,7 @@ Table table_of(const ComparedModels& compared) {
          {"wall", "kernels", "80 % band", "host", "tokens/s", "vs first", "memory"}) {
         table.columns.push_back({name, Align::right});
     }
+    table.columns.push_back({"evidence"});
     table.columns.push_back({""});
     for (std::size_t i = 0; i < compared.answers.size(); ++i) {
         const StepAnswer& answer = compared.answers[i];
@@ -130,7 +135,8 @@ Table table_of(const ComparedModels& compared) {
              total.left_out.empty() ? fmt::format("{} - {}", format(total.low), format(total.high))
                                     : std::string(),
              format(time.host), tokens_text(answer), against_first(compared, answer),
-             format_capacity(bytes_of(answer.memory.reserved)), remark_on(answer)});
+             format_capacity(bytes_of(answer.memory.reserved)), grade_text(total),
+             remark_on(answer)});
         table.rows.push_back(std::move(row));
     }
     return table;
@@ -140,7 +146,7 @@ Table exact_table(const ComparedModels& compared) {
     Table table;
     for (const char* name : {"model", "gpu", "software", "dtype", "tp", "batch", "seq", "wall_us",
                              "time_us", "time_low_us", "time_high_us", "host_us", "tokens_per_s",
-                             "kernels", "reserved_bytes", "fits", "not_modelled"}) {
+                             "kernels", "reserved_bytes", "fits", "evidence", "not_modelled"}) {
         table.columns.push_back({name});
     }
     const auto exact = [](double value) { return fmt::format("{:.6g}", value); };
@@ -159,7 +165,7 @@ Table exact_table(const ComparedModels& compared) {
                               sum(total.low), sum(total.high), exact(time.host.in(units::us)),
                               rate ? exact(*rate) : std::string(), std::to_string(total.kernels),
                               std::to_string(answer.memory.reserved), fits(answer) ? "1" : "0",
-                              total.left_out.text()});
+                              grade_text(total), total.left_out.text()});
     }
     return table;
 }

@@ -149,7 +149,7 @@ std::int64_t write_points_table(const Context& context, const SweepPlan& plan, c
     if (brief) {
         table.columns.insert(
             table.columns.end(),
-            {{"time", Align::right}, {"rate", Align::right}, {"bound"}, {"limiter"}});
+            {{"time", Align::right}, {"rate", Align::right}, {"bound"}, {"limiter"}, {"evidence"}});
     } else {
         for (const std::string& name : result_columns()) {
             table.columns.push_back({name, Align::right});
@@ -166,10 +166,11 @@ std::int64_t write_points_table(const Context& context, const SweepPlan& plan, c
         if (!brief) {
             for (std::string& cell : result_cells(answer)) row.push_back(std::move(cell));
         } else if (p == nullptr) {
-            row.insert(row.end(), {"", "", "not modelled", ""});
+            row.insert(row.end(), {"", "", "not modelled", "", ""});
         } else {
             row.insert(row.end(), {format(p->time), rate_of(*p), std::string(name_of(p->bound)),
-                                   std::string(name_of(p->limiter))});
+                                   std::string(name_of(p->limiter)),
+                                   std::string(name_of(p->evidence.grade()))});
         }
         table.rows.push_back(std::move(row));
     });

@@ -252,16 +252,20 @@ void write_surroundings(const Context& context, const Answer& answer) {
             context,
             fmt::format("{} into {}: {} {} of it.", answer.timeline.fits ? "Fits" : "Does not fit",
                         text_of(*answer.limit), answer.timeline.fits ? "takes" : "needs",
-                        format_number(100.0 * (total / answer.limit->usable), 3) + " %"));
+                        share_of_memory(total / answer.limit->usable)));
     }
-    std::string beside = fmt::format("On top of this, a process holds its CUDA context ({})",
-                                     format_capacity(bytes_of(model::context_bytes)));
-    if (answer.workspace.total() > 0) {
-        beside += fmt::format(" and cuBLAS's workspace ({}{})",
-                              format_capacity(bytes_of(answer.workspace.cublas_per_thread)),
-                              answer.workspace.threads > 1 ? " in each of two threads" : "");
-    }
-    write_sentence(context, beside + ".");
+    const std::string taken = format_capacity(bytes_of(model::context_bytes));
+    const char* const each = answer.workspace.threads > 1 ? " in each of two threads" : "";
+    std::string workspace = format_capacity(bytes_of(answer.workspace.cublas_per_thread));
+    workspace = fmt::format("cuBLAS's workspace ({}{})", workspace, each);
+    if (answer.workspace.total() == 0) workspace.clear();
+    write_sentence(
+        context,
+        answer.limit
+            ? fmt::format("The CUDA context ({}) is already taken off the usable memory{}.", taken,
+                          workspace.empty() ? "" : "; " + workspace + " comes on top")
+            : fmt::format("On top of this, a process holds its CUDA context ({}){}.", taken,
+                          workspace.empty() ? "" : " and " + workspace));
 }
 
 void write_largest(const Context& context, const Answer& answer) {

@@ -15,6 +15,7 @@ const std::vector<std::string>& result_columns() {
                                                   "l2_bytes",
                                                   "algorithmic_intensity_flop_per_byte",
                                                   "dram_intensity_flop_per_byte",
+                                                  "evidence",
                                                   "error"};
     return columns;
 }

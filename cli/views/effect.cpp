@@ -59,6 +59,7 @@ Json points_of(const StudiedSeries& series) {
         set(point, "high", value.high);
         set(point, "measured", value.measured);
         if (!value.refused.empty()) point["not_modelled"] = value.refused;
+        if (value.evidence) point["evidence"] = name_of(*value.evidence);
         points.push_back(std::move(point));
     }
     return points;
@@ -72,6 +73,7 @@ Json json_of(const Study& study) {
         json["not_modelled"] = study.refused;
         return json;
     }
+    json["evidence"] = study.evidence ? Json(name_of(*study.evidence)) : Json();
     Json text = Json::array();
     for (const std::string& paragraph : study.paragraphs) text.push_back(paragraph);
     json["text"] = std::move(text);

@@ -33,6 +33,11 @@ Bytes bytes_of(std::int64_t count) {
     return Bytes::from_base(static_cast<double>(count));
 }
 
+std::string share_of_memory(double share) {
+    const bool near = share > 0.99 && share < 1.01;
+    return format_number(100.0 * share, near ? 6 : 3) + " %";
+}
+
 void write_sentence(const Context& context, const std::string& sentence) {
     const auto width = static_cast<std::size_t>(std::max(40, context.width));
     context.out << "  " << wrap(sentence, width, 2, 2) << '\n';

@@ -17,6 +17,9 @@ namespace ridge::cli {
 [[nodiscard]] std::string both_units(Bytes bytes);
 [[nodiscard]] Bytes bytes_of(std::int64_t count);
 
+/// "78.1 %"; near 100 % with more digits, so that what fits does not read as all.
+[[nodiscard]] std::string share_of_memory(double share);
+
 /// Writes a sentence, indented and wrapped at the terminal's width.
 void write_sentence(const Context& context, const std::string& sentence);
 

@@ -9,6 +9,7 @@
 
 #include "cli/console/json_document.h"
 #include "cli/console/table.h"
+#include "cli/views/grades.h"
 #include "cli/views/memory.h"
 #include "cli/views/partial.h"
 #include "hardware/units.h"
@@ -41,10 +42,17 @@ Json json_of_entry(const Entry& entry, const model::Outcome* outcome) {
         json["time_us"] = p->time.in(units::us) * static_cast<double>(entry.count);
         json["bound"] = model::name_of(p->bound);
         json["limiter"] = model::name_of(p->limiter);
+        json["evidence"] = model::name_of(p->evidence.grade());
     } else {
         json["not_modelled"] = std::get<model::NotModelled>(*outcome).reason;
     }
     return json;
+}
+
+/// Whether the times of the host were measured with this GPU or given with --launch or --host.
+bool has_measured_host(const StepAnswer& answer) {
+    return programs::has_measured_host(answer.machine->name) ||
+           answer.host.name != programs::host_beside(answer.machine->name).name;
 }
 
 Json json_or_null(const std::optional<double>& value) {
@@ -179,7 +187,8 @@ Table exact_table(const StepAnswer& answer) {
                             {"kernels"}},
                 .rows = {}};
     if (answer.time) {
-        for (const char* name : {"time_us", "low_us", "high_us", "bound", "limiter"}) {
+        for (const char* name :
+             {"time_us", "low_us", "high_us", "bound", "limiter", "evidence", "not_modelled"}) {
             table.columns.push_back({name});
         }
     }
@@ -204,6 +213,9 @@ Table exact_table(const StepAnswer& answer) {
             row.push_back(cell(p == nullptr ? Time{} : p->high));
             row.emplace_back(p == nullptr ? "" : model::name_of(p->bound));
             row.emplace_back(p == nullptr ? "" : model::name_of(p->limiter));
+            row.emplace_back(p == nullptr ? "" : model::name_of(p->evidence.grade()));
+            const auto* none = std::get_if<model::NotModelled>(&answer.time->gpu.outcomes[i]);
+            row.push_back(none == nullptr ? std::string() : none->reason);
         }
         table.rows.push_back(std::move(row));
     }
@@ -229,7 +241,9 @@ Time overlapped(const StepAnswer& answer) {
 void write_times(const Context& context, const StepAnswer& answer) {
     const programs::StepTime& time = *answer.time;
     const programs::Totals& total = time.gpu.total;
-    const std::string host = fmt::format("host {} ({})", format(time.host), answer.host.name);
+    const std::string host =
+        fmt::format("host {} ({}{})", format(time.host), answer.host.name,
+                    has_measured_host(answer) ? "" : ", assumed: none was measured with this GPU");
     if (!total.left_out.empty()) {
         write_sentence(context,
                        fmt::format("GPU {} in {} kernels; {}; wall {}: {}.",
@@ -279,6 +293,10 @@ void write_totals(const Context& context, const StepAnswer& answer) {
     const programs::Totals& total = time.gpu.total;
     context.out << '\n';
     write_times(context, answer);
+    if (total.left_out.empty() && total.time > Time{}) {
+        write_sentence(context,
+                       fmt::format("Evidence, by time of the kernels: {}.", evidence_text(total)));
+    }
     if (total.left_out.empty() && time.host_bound()) {
         write_sentence(context,
                        fmt::format("Host-bound: dispatch takes {}, kernels {}; a CUDA graph "
@@ -306,21 +324,26 @@ void write_memory(const Context& context, const StepAnswer& answer) {
     }
     add(fmt::format("weights ({} parameters{})", step.parameters, format), step.weights_bytes);
     if (!answer.request.training()) add("cache", step.kv_cache_bytes);
-    add("peak above what was there before", answer.memory.extra());
+    add("allocated at the peak", answer.memory.peak);
     for (const programs::StepMemory::Part& part : answer.memory.parts) {
-        if (part.name == programs::model_phase::weights) continue;
-        add(fmt::format("  at the peak: {}", part.name), part.bytes);
+        add(fmt::format("  of it {}", part.name), part.bytes);
     }
+    add("peak above what was there before", answer.memory.extra());
     add("reserved", answer.memory.reserved);
     write_text(context.out, table);
     if (!answer.usable) return;
     context.out << '\n';
     const Bytes left = *answer.usable - bytes_of(answer.memory.reserved);
-    write_sentence(context,
-                   left > Bytes{}
-                       ? fmt::format("{} of {} stay free.", format_capacity(left),
-                                     format_capacity(*answer.usable))
-                       : fmt::format("Does not fit into {}.", format_capacity(*answer.usable)));
+    const bool by_freeing = bytes_of(answer.memory.peak) <= *answer.usable;
+    const std::string all = format_capacity(*answer.usable);
+    write_sentence(
+        context,
+        left > Bytes{} ? fmt::format("{} of {} stay free.", format_capacity(left), all)
+        : by_freeing
+            ? fmt::format("{} are reserved, more than {}: it fits only if PyTorch gives "
+                          "cached segments back in time, which it tries, and takes longer.",
+                          format_capacity(bytes_of(answer.memory.reserved)), all)
+            : fmt::format("Does not fit into {}.", all));
     if (!answer.largest_batch || !answer.largest_length) return;
     const auto count = [](std::int64_t most, const char* of) {
         return most > 0 ? fmt::format("{} {}", most, of) : fmt::format("no {}", of);
@@ -410,6 +433,8 @@ Json json_of(const StepAnswer& answer) {
         json["host"] = answer.host.name;
         json["host_processor"] = answer.host.processor;
         json["host_us"] = answer.time->host.in(units::us);
+        json["host_measured"] = has_measured_host(answer);
+        json["evidence"] = evidence_json(total);
         json["wall_us"] = sum_in_us(answer.time->wall, total.left_out);
         add_left_out(json, total.time, total.left_out);
         json["host_bound"] = total.left_out.empty() ? Json(answer.time->host_bound()) : Json();

@@ -50,8 +50,10 @@ std::string rate_text(const Prediction& p, const model::Machine& machine) {
     }
     const std::string_view separator = text.empty() ? "" : "; ";
     if (model::served_from_l2(p.work)) {
-        text += fmt::format("{}{} of {} L2", separator, format(p.work.l2 / p.time),
-                            format(l2_ceiling(machine)));
+        // A line that the L2 sends to several multiprocessors at once counts once for its rate.
+        const Bandwidth ceiling = l2_ceiling(machine);
+        text += fmt::format("{}{} of {} L2", separator,
+                            format(std::min(p.work.l2 / p.time, ceiling)), format(ceiling));
     } else if (p.work.dram() > Bytes{} && p.time > Time{}) {
         text += fmt::format("{}{} of {} DRAM", separator, format(p.work.dram() / p.time),
                             format(p.bandwidth));
@@ -124,6 +126,7 @@ void write_prediction(const Context& context, const Answer& answer, const Predic
         write_line(context, "intensity",
                    fmt::format("algorithmic {}, {}{}", format(p.algorithmic), dram, ridge));
     }
+    write_line(context, "evidence", evidence_text(p));
     write_line(context, "lower bound", format(p.lower_bound) + " (roofline at datasheet rates)");
     write_line(context, "footprint", format_capacity(p.footprint));
     if (p.tiling.tiles > 0) write_line(context, "tile", tiling_text(p.tiling));
@@ -160,6 +163,13 @@ Json terms_json(const Prediction& p) {
     return terms;
 }
 
+/// What the prediction rests on, by docs/model.md (R9).
+Json evidence_json(const Prediction& p) {
+    return {{"grade", name_of(p.evidence.grade())}, {"chip", name_of(p.evidence.chip)},
+            {"shape", name_of(p.evidence.shape)},   {"kernel", name_of(p.evidence.kernel)},
+            {"band_class", name_of(p.band_class)},  {"rests_on", model::describe(p.evidence)}};
+}
+
 void add_prediction(Json& json, const Prediction& p) {
     json["impl"] = name_of(p.implementation);
     json["time_us"] = p.time.in(units::us);
@@ -167,7 +177,8 @@ void add_prediction(Json& json, const Prediction& p) {
     json["time_high_us"] = p.high.in(units::us);
     json["correction"] = p.correction;
     json["lower_bound_us"] = p.lower_bound.in(units::us);
-    json["confidence"] = name_of(p.confidence);
+    json["evidence"] = evidence_json(p);
+    json["confidence"] = name_of(p.confidence());
     json["bound"] = name_of(p.bound);
     json["limiter"] = name_of(p.limiter);
     json["flop"] = p.work.flop().base();
@@ -234,6 +245,10 @@ std::string traffic_text(const model::Work& work) {
     if (!model::uses_dram(work)) return text + "; nothing from DRAM";
     return text + fmt::format("; DRAM {} ({} read, {} written)", format_traffic(work.dram()),
                               format_traffic(work.dram_read), format_traffic(work.dram_write));
+}
+
+std::string evidence_text(const Prediction& p) {
+    return fmt::format("{}: {}", name_of(p.evidence.grade()), model::describe(p.evidence));
 }
 
 std::string rate_of(const Prediction& p) {
@@ -310,6 +325,8 @@ void append_result_cells(std::string& line, const Outcome& outcome) {
     }
     append_dram_intensity(line, p);
     line += ',';
+    line += name_of(p.evidence.grade());
+    line += ',';
 }
 
 std::vector<std::string> result_cells(const Answer& answer) {
@@ -333,6 +350,7 @@ std::vector<std::string> result_cells(const Answer& answer) {
             number(p.work.l2.base()),
             number(p.algorithmic.base()),
             dram ? number(dram->base()) : "",
+            std::string(name_of(p.evidence.grade())),
             ""};
 }
 

@@ -36,6 +36,9 @@ void write_summary(const Context& context, const Answer& answer, Detail detail);
 /// FLOP/s or, if the operation computes nothing, the bytes moved per second.
 [[nodiscard]] std::string rate_of(const model::Prediction& prediction);
 
+/// "related: a GPU of its architecture".
+[[nodiscard]] std::string evidence_text(const model::Prediction& prediction);
+
 /// "137 GFLOP on tensor cores, 2 kernels".
 [[nodiscard]] std::string work_text(const model::Work& work);
 /// "algorithmic 101 MB; L2 1.64 GB; DRAM 198 MB (165 MB read, 33.6 MB written)".

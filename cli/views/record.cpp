@@ -21,7 +21,8 @@ using measure::Record;
 void write_outcome(const Context& context, std::string_view name, const std::string& text) {
     constexpr std::size_t indent = 14;
     const auto width = static_cast<std::size_t>(std::max(40, context.width));
-    context.out << fmt::format("  {:<12}", name) << wrap(text, width, indent, indent) << '\n';
+    context.out << fmt::format("  {:<12}", name) << (name.size() < 12 ? "" : "  ")
+                << wrap(text, width, indent, indent) << '\n';
 }
 
 std::string measured_text(const Record& record) {

@@ -58,11 +58,10 @@ std::string gpu_of(const Sequence& sequence) {
 
 /// The columns after the operation.
 std::vector<Column> text_columns(bool measured) {
-    std::vector<Column> columns{{"count", Align::right},
-                                {"time", Align::right},
-                                {"share", Align::right},
-                                {"bound"},
-                                {"limiter"}};
+    std::vector<Column> columns{
+        {"count", Align::right}, {"time", Align::right}, {"share", Align::right}};
+    if (!measured) columns.push_back({"bound"});  // eighty columns hold no more
+    columns.insert(columns.end(), {{"limiter"}, {"evidence"}});
     if (measured) {
         columns.push_back({"measured", Align::right});
         columns.push_back({"in band"});
@@ -83,15 +82,15 @@ std::vector<std::string> text_cells(const SequenceStep& step,
     const Prediction* const p = prediction_of(step);
     std::vector<std::string> cells{std::to_string(step.count)};
     if (p == nullptr) {
-        cells.insert(cells.end(), {"none", "", "", ""});
-        if (measured) cells.insert(cells.end(), {"", ""});
-        if (!measured) cells.emplace_back();
+        cells.emplace_back("none");
+        cells.resize(7);
         return cells;
     }
     cells.push_back(format(time_of(step)));
     cells.push_back(share_text(step, total));
-    cells.emplace_back(name_of(p->bound));
+    if (!measured) cells.emplace_back(name_of(p->bound));
     cells.emplace_back(name_of(p->limiter));
+    cells.emplace_back(name_of(p->evidence.grade()));
     if (!measured) {
         cells.push_back(reach_text(p->low, p->time, p->high));
         return cells;
@@ -116,7 +115,9 @@ std::vector<std::string> total_cells(const Sequence& sequence,
     }
     const bool whole = total.complete() && total.time > Time{};
     std::vector<std::string> cells{"", total.time > Time{} ? format(total.time) : "none",
-                                   whole ? "100 %" : "", "", ""};
+                                   whole ? "100 %" : "", ""};
+    if (!measured) cells.emplace_back();
+    cells.push_back(whole ? std::string(name_of(total.grade)) : std::string());
     if (measured) {
         cells.push_back(format(sum));
         cells.push_back(fmt::format("{} of {}", inside, known));
@@ -163,6 +164,7 @@ void write_sums(const Context& context, const model::WorkloadPrediction& total) 
     if (total.complete()) {
         line("time", fmt::format("{}   (80 % band {} to {})", format(total.time), format(total.low),
                                  format(total.high)));
+        line("evidence", fmt::format("{} (the weakest of them)", name_of(total.grade)));
     } else {
         line("time", printable(model::text_of_sum(total.time, total.left_out) + "; " +
                                total.left_out.text()));
@@ -251,6 +253,7 @@ std::vector<std::string> machine_total(const model::WorkloadPrediction& total) {
         if (column == "compulsory_bytes") cell = figure(total.work.compulsory().base());
         if (column == "dram_bytes") cell = figure(total.work.dram().base());
         if (column == "l2_bytes") cell = figure(total.work.l2.base());
+        if (column == "evidence") cell = name_of(total.grade);
         row.push_back(std::move(cell));
     }
     return row;
@@ -296,6 +299,7 @@ Json json_of(const Sequence& sequence) {
     add("compulsory_bytes", total.work.compulsory().base());
     add("dram_bytes", total.work.dram().base());
     add("l2_bytes", total.work.l2.base());
+    sums["evidence"] = total.complete() ? Json(name_of(total.grade)) : Json();
     sums["kernels"] = total.complete() ? Json(total.work.kernels) : Json();
     add("largest_footprint_bytes", total.largest_footprint.base());
     add_left_out(sums, total.time, total.left_out);

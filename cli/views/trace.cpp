@@ -310,6 +310,7 @@ Json to_json(const OperatorRow& row, std::int64_t kernel_ns) {
         item["lower_bound_us"] = microseconds(row.lower_bound);
         item["bound"] = row.bound;
         item["limiter"] = row.limiter;
+        item["evidence"] = name_of(row.evidence);
         item["basis"] = name_of(row.basis);
     } else {
         item["not_modelled"] = row.reason;
@@ -391,6 +392,7 @@ Table operator_table(const TraceReport& report, bool exact) {
                             {"high_us", Align::right},
                             {"bound"},
                             {"limiter"},
+                            {"evidence"},
                             {"basis"},
                             {"host_late_us", Align::right},
                             {"slower_us", Align::right},
@@ -410,6 +412,7 @@ Table operator_table(const TraceReport& report, bool exact) {
                               number(row.measured), known ? number(*row.predicted) : "",
                               known ? number(row.lower_bound) : "", known ? number(row.low) : "",
                               known ? number(row.high) : "", row.bound, row.limiter,
+                              known ? std::string(name_of(row.evidence)) : "",
                               known ? std::string(name_of(row.basis)) : "", number(row.host_late),
                               number(row.slower), number(row.avoidable), row.reason});
     }

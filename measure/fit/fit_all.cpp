@@ -111,7 +111,7 @@ class Calibrated {
     static bool is_modelled(const MeasuredRow& row, const Machine& machine) {
         const model::Outcome outcome = model::predict(row.operation, row.execution, machine);
         const auto* const prediction = std::get_if<model::Prediction>(&outcome);
-        return prediction != nullptr && prediction->confidence != model::Confidence::roofline;
+        return prediction != nullptr && prediction->evidence.chip != model::ChipEvidence::datasheet;
     }
 
     void run(const FitProgram& program) {

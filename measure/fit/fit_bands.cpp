@@ -54,7 +54,7 @@ void add_rows(const std::vector<MeasuredRow>& rows, const FitRequest& request,
         const model::Outcome outcome = model::predict(row.operation, row.execution, known->second);
         const auto* const prediction = std::get_if<model::Prediction>(&outcome);
         if (prediction == nullptr || extrapolated(*prediction) ||
-            prediction->confidence != model::Confidence::calibrated) {
+            prediction->evidence.chip != model::ChipEvidence::own) {
             continue;
         }
         residuals[static_cast<std::size_t>(prediction->band_class)].push_back(

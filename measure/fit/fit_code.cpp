@@ -55,7 +55,7 @@ std::map<std::string, std::vector<FreeParameter>> kinds_of(const model::Machine&
 std::optional<double> time_of(const MeasuredRow& row, const model::Machine& machine) {
     const model::Outcome outcome = model::predict(row.operation, row.execution, machine);
     const auto* const prediction = std::get_if<model::Prediction>(&outcome);
-    if (prediction == nullptr || prediction->confidence == model::Confidence::roofline) {
+    if (prediction == nullptr || prediction->evidence.chip == model::ChipEvidence::datasheet) {
         return std::nullopt;
     }
     return prediction->time.base();

@@ -111,7 +111,7 @@ std::map<ResidualClass, Samples> samples_of(const std::vector<MeasuredRow>& rows
         const model::Machine& machine = machines.at(row.gpu);
         const model::Outcome outcome = model::predict(row.operation, row.execution, machine);
         const auto* const prediction = std::get_if<model::Prediction>(&outcome);
-        if (prediction == nullptr || prediction->confidence == model::Confidence::roofline)
+        if (prediction == nullptr || prediction->evidence.chip == model::ChipEvidence::datasheet)
             continue;
         const auto features =
             model::residual_features_of(row.operation, row.execution, *prediction, machine);

@@ -223,7 +223,7 @@ void set_time(Prediction& prediction, const Modelled& modelled, Implementation i
     }
     prediction.time = std::max(time.total, prediction.lower_bound);
     apply_band(prediction, band_class_of(op, implementation, time),
-               confidence_of(modelled.evidence),
+               chip_evidence(modelled.evidence),
                validity_of(op, prediction.implementation, modelled.evidence));
     if (modelled.borrowed) widen_for_borrowed(prediction);
     if (execution.l2 == L2State::warm && time.dram_bytes <= 0.1 * time.working_set) {
@@ -345,8 +345,9 @@ BandClass torch_class(const Attention& op, Implementation asked_for) {
 }
 
 /// Sets the time of a backend, without its band.
-void set_backend(Prediction& prediction, const BackendTime& time, Bytes parts,
+void set_backend(Prediction& prediction, const BackendTime& time, Bytes parts, LaunchMode launch,
                  const Machine& machine) {
+    const Time gaps = launch_gaps(machine, launch, time.kernels);
     const bool tensor = prediction.work.tensor > Flop{};
     prediction.work.kernels = time.kernels;
     // Scratch memory is counted for the kernel that stands for the backend.
@@ -360,8 +361,8 @@ void set_backend(Prediction& prediction, const BackendTime& time, Bytes parts,
     add_term(prediction, tensor ? Resource::tensor : Resource::fma, time.pipes);
     add_term(prediction, Resource::dram, time.dram, prediction.work.dram().base());
     add_term(prediction, Resource::latency, time.blocks);
-    add_term(prediction, Resource::launch, time.launch);
-    prediction.time = std::max(time.total, prediction.lower_bound);
+    add_term(prediction, Resource::launch, time.launch + gaps);
+    prediction.time = std::max(time.total, prediction.lower_bound) + gaps;
 }
 
 /// The kernels that were asked for, and those that stand for them.
@@ -372,6 +373,23 @@ struct Choice {
 
 AttentionWork counted_as(const Attention& op, const Choice& choice, const Machine& machine) {
     return count_attention(op, choice.implementation, context_of(op, choice.asked_for, machine));
+}
+
+/// Whether a kernel that was timed only with one query, or with as many as keys, might split the
+/// keys of a call in between, whose tiles leave multiprocessors idle.
+bool may_split(const Attention& op, Implementation implementation, const AttentionGrid& grid,
+               const Machine& machine) {
+    const bool between = op.seq_q > 1 && op.seq_q < op.seq_kv;
+    return implementation == Implementation::flashinfer && between && grid.splits == 1 &&
+           grid.tiles < machine.sm_count;
+}
+
+/// Extends the band down to the time with all multiprocessors at work. (A17)
+void reach_split(Prediction& prediction, const AttentionGrid& grid, const Machine& machine) {
+    const double share = static_cast<double>(grid.tiles) / static_cast<double>(machine.sm_count);
+    prediction.low =
+        std::min(prediction.time, std::max(prediction.lower_bound, share * prediction.low));
+    prediction.evidence.kernel = KernelEvidence::other;
 }
 
 Outcome predicted(const Attention& op, const Choice& choice, const Execution& execution,
@@ -397,7 +415,7 @@ Outcome predicted(const Attention& op, const Choice& choice, const Execution& ex
         const bool forward = op.direction == Direction::forward;
         const Bytes parts =
             forward && prediction.tiling.split > 1 ? counted.scratch - counted.statistics : Bytes{};
-        set_backend(prediction, *backend, parts, machine);
+        set_backend(prediction, *backend, parts, execution.launch, machine);
         apply_torch_band(prediction, torch_class(op, asked_for), machine.torch_evidence(),
                          execution.launch);
     } else if (const auto modelled =
@@ -407,6 +425,9 @@ Outcome predicted(const Attention& op, const Choice& choice, const Execution& ex
         add_roofline(prediction, roofs, machine);
         prediction.time += launch_gaps(machine, execution.launch, work.kernels);
         apply_roofline_band(prediction);
+    }
+    if (may_split(op, implementation, counted.grid, machine)) {
+        reach_split(prediction, counted.grid, machine);
     }
     if (op.causal && !is_unfused(implementation) && counted.executed_ratio() > 1.005) {
         prediction.note(note::CausalBlocks{.executed = counted.executed_ratio()});

@@ -106,7 +106,7 @@ class Composer {
             .implementation = Implementation::torch, .l2 = state_, .launch = LaunchMode::kernel};
         const Outcome outcome = predictor_(operation, execution, machine_);
         const auto* const part = std::get_if<Prediction>(&outcome);
-        modelled_ = modelled_ && part != nullptr && part->confidence != Confidence::roofline;
+        modelled_ = modelled_ && part != nullptr && part->evidence.chip != ChipEvidence::datasheet;
         if (part == nullptr) return;
         sum_.kernels += part->work.kernels;
         sum_.total += part->time;

@@ -135,7 +135,7 @@ Outcome custom_prediction(const Collective& op, LaunchMode launch, Bandwidth lin
     }
     Prediction prediction = counted(op, Implementation::custom, link_bytes(op), link);
     settle_times(prediction, custom_time(custom, op));
-    apply_band(prediction, BandClass::ring, Confidence::family, validity_of(op));
+    apply_band(prediction, BandClass::ring, ChipEvidence::relative, validity_of(op));
     if (launch == LaunchMode::stream && prediction.time < custom.call) {
         const Time waiting = custom.call - prediction.time;
         prediction.time += waiting;
@@ -170,7 +170,7 @@ Outcome prediction_over_nodes(const Collective& op, const Execution& execution,
                               .wire = network.wire,
                               .total = time_over_nodes(cluster, op, inside->time),
                               .handled = crossing});
-    apply_band(prediction, BandClass::estimate, Confidence::family, Validity::extrapolated);
+    apply_band(prediction, BandClass::estimate, ChipEvidence::foreign, Validity::extrapolated);
     return prediction;
 }
 
@@ -211,7 +211,7 @@ Outcome predict_in_node(const Collective& op, const Execution& execution, const 
         const CollectiveTime time = kernel_time(*kernels, *fabric, op);
         path = time.path;
         settle_times(prediction, time);
-        apply_band(prediction, class_of(time.path), kernels->confidence, validity_of_kernel(op));
+        apply_band(prediction, class_of(time.path), kernels->evidence, validity_of_kernel(op));
     } else if (copies ? !machine.copies : !fabric) {
         settle_roofline(prediction, op, machine);
     } else {
@@ -219,7 +219,9 @@ Outcome predict_in_node(const Collective& op, const Execution& execution, const 
                                            : collective_time(*fabric, op);
         settle_times(prediction, time);
         apply_band(prediction, class_of(time.path),
-                   copies ? Confidence::family : fabric->confidence,
+                   copies   ? ChipEvidence::relative
+                   : linked ? fabric->evidence
+                            : ChipEvidence::foreign,
                    copies ? Validity::validated : validity_of(op));
     }
     const bool surrounded = !copies && linked && machine.collective_kernels;

@@ -13,6 +13,7 @@
 
 #include "hardware/quantity.h"
 #include "model/core/band_class.h"
+#include "model/core/grounds.h"
 #include "model/core/implementation.h"
 #include "model/core/note.h"
 #include "model/core/static_vector.h"
@@ -91,7 +92,8 @@ struct Tiling {
     double wave_efficiency = 1.0;  ///< tiles / (waves x slots)
 };
 
-/// What the band is based on.
+/// The evidence in one word, as it was called before: `calibrated` is the grade `measured`, and
+/// `roofline` is `datasheet`.
 enum class Confidence : std::uint8_t { roofline, family, calibrated };
 
 struct Prediction {
@@ -116,11 +118,17 @@ struct Prediction {
     Intensity ridge;                    ///< peak / bandwidth
     FlopRate attainable;                ///< min(peak, algorithmic intensity x bandwidth)
     Bytes footprint;                    ///< device memory of inputs, outputs and scratch
-    Confidence confidence = Confidence::roofline;
+    Grounds evidence{};                 ///< what the time and its band rest on (R9)
     BandClass band_class = BandClass::roofline;
     Tiling tiling;
     StaticVector<Term, 10> terms;
     StaticVector<Note, 8> notes;
+
+    [[nodiscard]] Confidence confidence() const {
+        const Grade grade = evidence.grade();
+        if (grade == Grade::measured) return Confidence::calibrated;
+        return grade == Grade::datasheet ? Confidence::roofline : Confidence::family;
+    }
 
     void note(const Note& remark) {
         if (!notes.full()) notes.push_back(remark);

@@ -122,8 +122,8 @@ void resolve_collective_kernels(const Description& gpu, Machine& machine) {
     if (read_section(gpu, custom_places[0], custom)) machine.custom_reduce = custom;
     resolve_sections(gpu, collective_kernel_sections(), machine, &Machine::collective_kernels);
     if (!machine.collective_kernels) return;
-    machine.collective_kernels->confidence =
-        confidence_of(evidence_of(gpu, low_latency_places[0], "start"));
+    machine.collective_kernels->evidence =
+        chip_evidence(evidence_of(gpu, low_latency_places[0], "start"));
 }
 
 }  // namespace ridge::model

@@ -83,7 +83,7 @@ struct CollectiveKernels {
     PeerExchange peer;
     SendCosts send;
     CollectiveCalls calls;
-    Confidence confidence = Confidence::family;
+    ChipEvidence evidence = ChipEvidence::relative;
 };
 
 using CollectiveKernelSections =

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "hardware/description.h"
-#include "model/core/prediction.h"
+#include "model/core/grounds.h"
 
 namespace ridge::model {
 
@@ -23,9 +23,17 @@ enum class Evidence : std::uint8_t { foreign, family, own };
 /// it.
 [[nodiscard]] Evidence evidence_in(const hardware::Description& gpu, const std::string& path);
 
-/// Confidence in a time whose parameters have such evidence.
-[[nodiscard]] constexpr Confidence confidence_of(Evidence evidence) {
-    return evidence == Evidence::own ? Confidence::calibrated : Confidence::family;
+/// What parameters of such an origin say about a time.
+[[nodiscard]] constexpr ChipEvidence chip_evidence(Evidence evidence) {
+    switch (evidence) {
+        case Evidence::own:
+            return ChipEvidence::own;
+        case Evidence::family:
+            return ChipEvidence::relative;
+        case Evidence::foreign:
+            break;
+    }
+    return ChipEvidence::foreign;
 }
 
 }  // namespace ridge::model

@@ -156,7 +156,7 @@ std::optional<FabricParameters> resolve_fabric(const Description& gpu) {
         if (!read_section(gpu, places[0], fabric)) return std::nullopt;
         read_send(gpu, fabric);
         if (!read_section(gpu, places[1], fabric)) fabric.nvls_gpus = 0;
-        fabric.confidence = confidence_of(evidence_of(gpu, places[0], "ll.start"));
+        fabric.evidence = chip_evidence(evidence_of(gpu, places[0], "ll.start"));
         return fabric;
     }
     return resolve_host_fabric(gpu);

@@ -92,7 +92,7 @@ struct FabricParameters {
     Time nvls_start{};
     double nvls_rate = 1.0;
     SendCosts send{};
-    Confidence confidence = Confidence::family;
+    ChipEvidence evidence = ChipEvidence::relative;
 };
 
 using CopySections =

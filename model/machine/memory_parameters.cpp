@@ -184,8 +184,8 @@ std::optional<MemoryParameters> resolve_memory(const Description& gpu, const Mac
     if (!complete) return std::nullopt;
     scale_l2(gpu, machine.laws, memory);
     memory.launch = machine.launch;
-    memory.streams = confidence_of(evidence_of(gpu, places[1], "first_dram"));
-    memory.eager_kernels = confidence_of(evidence_of(gpu, places[2], "reductions"));
+    memory.streams = chip_evidence(evidence_of(gpu, places[1], "first_dram"));
+    memory.eager_kernels = chip_evidence(evidence_of(gpu, places[2], "reductions"));
     return memory;
 }
 

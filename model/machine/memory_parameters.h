@@ -103,8 +103,8 @@ struct MemoryParameters {
     BundledCosts bundled{};
     std::optional<TorchCosts> torch{};
     ViewCode views{};
-    Confidence streams = Confidence::family;        ///< origin of the DRAM efficiencies
-    Confidence eager_kernels = Confidence::family;  ///< origin of the eager costs
+    ChipEvidence streams = ChipEvidence::relative;        ///< origin of the DRAM efficiencies
+    ChipEvidence eager_kernels = ChipEvidence::relative;  ///< origin of the eager costs
 
     /// Time of a reduction over a block: shuffles, shared memory and two barriers take about as
     /// long as a trip to L2.

@@ -1,7 +1,7 @@
 // Chooses the band of a matrix product: its class in `band.h`, by kernel and regime, and whether
 // the shape lies within the range in which residuals were taken.
 //
-//   apply_band(prediction, matmul_band(situation, regime_of(time)), confidence, validity);
+//   apply_band(prediction, matmul_band(situation, regime_of(time)), chip, validity);
 #pragma once
 
 #include "model/matmul/time.h"

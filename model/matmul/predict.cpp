@@ -99,7 +99,7 @@ void set_notes(Prediction& p, const Matmul& op, const MatmulSituation& s, const 
         p.note(note::AlignmentCliff{.bytes = row_alignment(op), .issue_share = t.alignment});
     }
     if (t.split > 1) p.note(note::SplitK{.parts = t.split});
-    if (t.power >= std::max(t.loop + t.store, t.dram)) {
+    if (t.power > Time{} && t.power >= std::max(t.loop + t.store, t.dram)) {
         p.note(note::PowerLimited{.share = p.work.flop() / (s.peak * t.power)});
     }
     if (t.quantise > Time{}) p.note(note::QuantisedInput{.time = t.quantise});
@@ -157,7 +157,7 @@ MatmulTime apply_library(Prediction& p, const MatmulSituation& s) {
 }
 
 void apply_library_band(Prediction& p, const MatmulSituation& s, const MatmulTime& t) {
-    apply_band(p, matmul_band(s, regime_of(t)), confidence_of(s.parameters.evidence),
+    apply_band(p, matmul_band(s, regime_of(t)), chip_evidence(s.parameters.evidence),
                matmul_validity(s));
     const bool guessed = t.alignment != 1.0 && !falls_back(s.pipe);
     if (guessed) widen_band(p, estimated_cliff);
@@ -174,7 +174,7 @@ void apply_bundled(Prediction& p, const MatmulSituation& s, Implementation imple
     const Flop executed = bundled_executed_flop(s, implementation, kernel);
     (s.pipe == MatmulPipe::vector ? p.executed_fma : p.executed_tensor) = executed;
     const bool own = parameters.evidence == Evidence::own;
-    apply_band(p, bundled_band(implementation), confidence_of(parameters.evidence),
+    apply_band(p, bundled_band(implementation), chip_evidence(parameters.evidence),
                own ? Validity::validated : Validity::extrapolated);
     if (!own) p.note(note::EstimatedKernel{});
 }

@@ -73,7 +73,7 @@ void set_time(Prediction& prediction, const Modelled& modelled, const Mla& op,
     if (time.split > 1) prediction.note(note::SplitKeys{.parts = time.split});
     const bool decodes = op.phase == MlaPhase::decode;
     apply_band(prediction, decodes ? BandClass::latent_decode : BandClass::latent_prefill,
-               confidence_of(modelled.evidence), validity_of(op));
+               chip_evidence(modelled.evidence), validity_of(op));
 }
 
 }  // namespace

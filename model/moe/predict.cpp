@@ -38,7 +38,7 @@ void set_time(Prediction& prediction, const MoeTime& time, const Moe& op, Eviden
     add_term(prediction, Resource::latency, time.experts + time.steps);
     add_term(prediction, Resource::launch, time.launch);
     prediction.time = std::max(time.total, prediction.lower_bound);
-    apply_band(prediction, BandClass::experts, confidence_of(evidence), validity_of(op));
+    apply_band(prediction, BandClass::experts, chip_evidence(evidence), validity_of(op));
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ std::optional<Grouped> grouped_product(const Matmul& op, double miss, const Mach
             .implementation = Implementation::library, .l2 = l2, .launch = LaunchMode::kernel};
         const Outcome outcome = product(op, execution, machine);
         const auto* const p = std::get_if<Prediction>(&outcome);
-        if (p == nullptr || p->confidence == Confidence::roofline) return std::nullopt;
+        if (p == nullptr || p->evidence.chip == ChipEvidence::datasheet) return std::nullopt;
         return part_of(*p);
     };
     constexpr double all = 0.995;

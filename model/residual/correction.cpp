@@ -59,7 +59,8 @@ Correction correction_of(const ResidualFeatures& features, const ResidualFit& fi
 
 bool apply_correction(Prediction& prediction, Time kernels, const Operation& operation,
                       const Execution& execution, const Machine& machine) {
-    if (machine.residuals == nullptr || prediction.confidence == Confidence::roofline) return false;
+    if (machine.residuals == nullptr || prediction.evidence.chip == ChipEvidence::datasheet)
+        return false;
     const auto features =
         residual_features_of(operation, execution, prediction, machine, machine.residuals.get());
     if (!features) return false;

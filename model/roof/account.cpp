@@ -146,12 +146,56 @@ void settle_account(Prediction& p, const Machine& machine) {
     if (idle && waits_for_blocks(p.limiter)) p.limiter = Resource::parallelism;
     p.time = std::max(std::max(p.time, p.lower_bound), machine.kernel_floor);
     p.low = std::min(p.time, std::max(p.low, p.lower_bound));
-    if (p.confidence == Confidence::roofline) {
+    if (p.evidence.chip == ChipEvidence::datasheet) {
         p.low = std::min(p.time, std::max(p.low, machine.kernel_floor));
     }
     p.high = std::max(p.high, p.time);
     if (p.footprint > machine.dram_capacity) {
         p.note(note::DoesNotFit{.needed = p.footprint, .capacity = machine.dram_capacity});
+    }
+}
+
+namespace {
+
+/// One term for each resource, in the order of their first places.
+void merge_terms(Prediction& p) {
+    std::uint32_t seen = 0;
+    bool repeated = false;
+    for (const Term& term : p.terms) {
+        const std::uint32_t bit = 1U << static_cast<std::uint32_t>(term.resource);
+        repeated = repeated || (seen & bit) != 0;
+        seen |= bit;
+    }
+    if (!repeated) return;
+    decltype(p.terms) merged;
+    for (const Term& term : p.terms) {
+        Term* known = nullptr;
+        for (Term& each : merged) {
+            if (each.resource == term.resource) known = &each;
+        }
+        if (known == nullptr) {
+            merged.push_back(term);
+        } else {
+            known->time += term.time;
+            known->amount += term.amount;
+        }
+    }
+    p.terms = merged;
+}
+
+}  // namespace
+
+void settle_terms(Prediction& p) {
+    merge_terms(p);
+    const Term* largest = nullptr;
+    for (const Term& term : p.terms) {
+        if (largest == nullptr || term.time > largest->time) largest = &term;
+    }
+    if (largest == nullptr) return;
+    if (p.limiter == Resource::parallelism && !p.terms.full()) {
+        add_term(p, Resource::parallelism, largest->time);
+    } else {
+        p.limiter = largest->resource;
     }
 }
 

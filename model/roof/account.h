@@ -32,4 +32,9 @@ namespace ridge::model {
 /// of their own (links, whole sectors) set it. (R8)
 void settle_account(Prediction& prediction, const Machine& machine);
 
+/// Adds up terms of one resource, lists `parallelism` as a term where too few blocks limit, and
+/// makes the largest term the limiter. Comes last: corrections see the terms as the rooms wrote
+/// them. (R8)
+void settle_terms(Prediction& prediction);
+
 }  // namespace ridge::model

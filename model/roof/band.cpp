@@ -53,7 +53,7 @@ Factors factors_of(const BandRow& row, double margin, double factor) {
     return {std::exp(factor * (row.low - margin)), std::exp(factor * (row.high + margin))};
 }
 
-const Factors& band_factors(BandClass band_class, Confidence confidence, Validity validity) {
+const Factors& band_factors(BandClass band_class, ChipEvidence chip, Validity validity) {
     static const std::array<ClassFactors, band_class_count> all = [] {
         std::array<ClassFactors, band_class_count> made;
         for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -70,7 +70,7 @@ const Factors& band_factors(BandClass band_class, Confidence confidence, Validit
     RIDGE_CONTRACT(index < all.size());
     const ClassFactors& factors = all[index];
     const bool validated = validity == Validity::validated;
-    if (confidence == Confidence::calibrated) {
+    if (chip == ChipEvidence::own) {
         return validated ? factors.calibrated : factors.calibrated_extrapolated;
     }
     return validated ? factors.family : factors.family_extrapolated;
@@ -88,15 +88,17 @@ const BandRow& band_row(BandClass band_class) {
     return rows[index];
 }
 
-void apply_band(Prediction& prediction, BandClass band_class, Confidence confidence,
+void apply_band(Prediction& prediction, BandClass band_class, ChipEvidence chip,
                 Validity validity) {
-    const Factors& factors = band_factors(band_class, confidence, validity);
+    const Factors& factors = band_factors(band_class, chip, validity);
     const Time low = prediction.time * factors.low;
     prediction.low = std::min(prediction.time, std::max(prediction.lower_bound, low));
     prediction.high = prediction.time * factors.high;
     prediction.band_class = band_class;
-    prediction.confidence = confidence;
-    if (confidence == Confidence::family) prediction.note(note::Uncalibrated{});
+    prediction.evidence = {
+        .chip = chip,
+        .shape = validity == Validity::validated ? ShapeEvidence::inside : ShapeEvidence::outside};
+    if (chip != ChipEvidence::own) prediction.note(note::Uncalibrated{});
     if (validity == Validity::extrapolated) prediction.note(note::Extrapolated{});
 }
 
@@ -106,19 +108,60 @@ void widen_for_borrowed(Prediction& prediction) {
     const Time low = prediction.low * std::exp(-margin);
     prediction.low = std::min(prediction.time, std::max(prediction.lower_bound, low));
     prediction.high = prediction.high * std::exp(margin);
+    prediction.evidence.kernel = KernelEvidence::other;
     prediction.note(note::EstimatedKernel{});
+}
+
+namespace {
+
+#include "model/roof/evidence_margins.inc"
+
+BandBasis basis_of(BandClass band_class) {
+    return band_class == BandClass::roofline ? BandBasis::nothing : band_row(band_class).basis;
+}
+
+}  // namespace
+
+void widen_for_foreign(Prediction& prediction) {
+    if (prediction.evidence.chip != ChipEvidence::foreign) return;
+    struct Rule {
+        Resource limiter;
+        double margin;
+    };
+    static constexpr std::array<Rule, 14> rules{{
+#include "model/roof/evidence_rules.inc"
+    }};
+    // Whatever limits a collective, its links are what nobody knows.
+    const bool collective = basis_of(prediction.band_class) == BandBasis::nccl;
+    const Resource limiter = collective ? Resource::link : prediction.limiter;
+    for (const Rule& rule : rules) {
+        if (rule.limiter != limiter) continue;
+        const Time low = prediction.low * std::exp(-rule.margin);
+        prediction.low = std::min(prediction.time, std::max(prediction.lower_bound, low));
+        prediction.high *= std::exp(rule.margin);
+    }
+}
+
+void widen_for_stand_in(Prediction& prediction, StandIn whose) {
+    const double margin =
+        whose == StandIn::other_version ? other_version_margin : other_software_margin;
+    const Time low = prediction.low * std::exp(-margin);
+    prediction.low = std::min(prediction.time, std::max(prediction.lower_bound, low));
+    prediction.high *= std::exp(margin);
+    prediction.evidence.kernel = KernelEvidence::other;
 }
 
 void apply_torch_band(Prediction& prediction, BandClass band_class, Evidence evidence,
                       LaunchMode launch) {
     const bool measured = evidence == Evidence::own && launch == LaunchMode::kernel;
-    apply_band(prediction, band_class, confidence_of(evidence),
+    apply_band(prediction, band_class, chip_evidence(evidence),
                measured ? Validity::validated : Validity::extrapolated);
 }
 
 void apply_roofline_band(Prediction& prediction) {
     prediction.low = prediction.lower_bound;
     prediction.high = roofline_band_factor * prediction.time + roofline_band_call;
+    prediction.evidence = {};
     prediction.note(note::RooflineOnly{});
 }
 

@@ -1,6 +1,6 @@
 // The 80 % band of a time, from residuals of measured rows.
 //
-//   apply_band(prediction, BandClass::ring, Confidence::calibrated, Validity::validated);
+//   apply_band(prediction, BandClass::ring, ChipEvidence::own, Validity::validated);
 //   prediction.low, prediction.high
 //
 // Method: one table (band_table.inc) gives two quantiles of ln(measured / predicted) for each
@@ -52,16 +52,24 @@ enum class Validity : std::uint8_t { validated, extrapolated };
     return prediction.low <= measured && measured <= prediction.high;
 }
 
-/// Sets class, band and confidence, and notes `Uncalibrated` or `Extrapolated` if they apply. The
+/// Sets class, band and evidence, and notes `Uncalibrated` or `Extrapolated` if they apply. The
 /// lower edge is never below the roofline's bound.
-void apply_band(Prediction& prediction, BandClass band_class, Confidence confidence,
-                Validity validity);
+void apply_band(Prediction& prediction, BandClass band_class, ChipEvidence chip, Validity validity);
+
+/// Widens the band of a time with another architecture's parameters by the margin of what limits it,
+/// which must be settled. (R9)
+void widen_for_foreign(Prediction& prediction);
+
+/// Whose kernel was measured in the place of the one that was asked for.
+enum class StandIn : std::uint8_t { other_version, other_software };
+/// Widens the band of a time whose kernel is another one's. (R9)
+void widen_for_stand_in(Prediction& prediction, StandIn whose);
 
 /// Widens the band on both sides and adds a note, for an implementation with the costs of another
 /// one. (eq. L10)
 void widen_for_borrowed(Prediction& prediction);
 
-/// Sets class, band and confidence of PyTorch's kernels: validated if they were measured on this
+/// Sets class, band and evidence of PyTorch's kernels: validated if they were measured on this
 /// GPU and are launched one by one, as they were then.
 void apply_torch_band(Prediction& prediction, BandClass band_class, Evidence evidence,
                       LaunchMode launch);

@@ -325,6 +325,16 @@ double clocks_of_index(const Subject& subject) {
     return dimensions == 3 ? clocks_of_three : clocks_of_four;
 }
 
+/// Whether a mask is as large as the result, and is read as well, a byte for each element.
+bool has_whole_mask(const Operands& operands) {
+    return std::any_of(operands.full.begin(), operands.full.end(),
+                       [](const Tensor* t) { return t->type == ElementType::boolean; });
+}
+
+std::string masked_formula(const Operands& operands) {
+    return operands.full.size() == 1 ? "masked_fill(x, mask)" : "masked_fill(x, mask) + y";
+}
+
 }  // namespace
 
 bool is_pointwise(std::string_view name) {
@@ -347,6 +357,7 @@ std::optional<Understood> pointwise(std::string_view name, const Subject& subjec
     const bool masked = name == "masked_fill";
     const bool spread = masked && subject.call.tensor(1) != nullptr &&
                         subject.call.tensor(1)->elements() < operands.elements;
+    const bool whole_mask = name == "where" && has_whole_mask(operands);
     if (masked || name == "where") {
         std::erase_if(operands.full,
                       [](const Tensor* t) { return t->type == ElementType::boolean; });
@@ -357,7 +368,8 @@ std::optional<Understood> pointwise(std::string_view name, const Subject& subjec
     if (operands.scattered && !lists && !crossed) {
         found = scattered(operands, result_bytes);
     } else {
-        const Formula formula = formula_of(function_of(*row, subject.call), operands);
+        Formula formula = formula_of(function_of(*row, subject.call), operands);
+        if (whole_mask) formula.text = masked_formula(operands);
         const model::Elementwise op{.expression = model::parse_expression(formula.text),
                                     .elements = operands.elements,
                                     .type = data_type(operands.type),
@@ -365,7 +377,7 @@ std::optional<Understood> pointwise(std::string_view name, const Subject& subjec
                                     .output = formula.direction == model::Direction::forward
                                                   ? other_type(result, operands.type)
                                                   : std::nullopt};
-        const bool one = operands.full.size() <= 2;
+        const bool one = operands.full.size() <= (whole_mask ? 1 : 2);
         found.steps = {
             step_of(op, one ? Implementation::torch : Implementation::fused, model::L2State::warm)};
     }

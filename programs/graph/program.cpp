@@ -49,6 +49,17 @@ model::Outcome operation_of(const Entry& entry, const model::Machine& machine) {
     return std::move(both.warm);
 }
 
+/// Times by rule (W2 to W4, S6 to S8) were read off PyTorch's kernels on an H200 and an H100: on
+/// another GPU they say less, and the band is wider by as much as launches differ between GPUs.
+void rest_on_rule(model::Prediction& prediction, const model::Machine& machine) {
+    if (machine.torch_evidence() == model::Evidence::own) return;
+    constexpr double margin = 0.15;
+    prediction.evidence.kernel = model::KernelEvidence::other;
+    prediction.low = std::max(prediction.lower_bound, prediction.low * std::exp(-margin));
+    prediction.low = std::min(prediction.low, prediction.time);
+    prediction.high *= std::exp(margin);
+}
+
 }  // namespace
 
 std::int64_t Program::kernels() const {
@@ -97,6 +108,8 @@ model::Outcome predict(const Entry& entry, const model::Machine& machine) {
         time = std::max(time, machine.kernel_floor + computing);
     }
     time = std::max(time, entry.least);
+    const bool by_rule = time > prediction->time || entry.stretch < 1.0 || entry.work;
+    if (by_rule) rest_on_rule(*prediction, machine);
     if (time > prediction->time || entry.stretch < 1.0 || entry.work) {
         const double factor = time / prediction->time;
         prediction->time = time;
@@ -108,11 +121,18 @@ model::Outcome predict(const Entry& entry, const model::Machine& machine) {
     return outcome;
 }
 
+model::Grade weakest_grade(const Totals& total) {
+    constexpr double least_share = 1e-3;
+    for (std::size_t i = 0; i < total.by_grade.size(); ++i) {
+        if (total.by_grade[i] > least_share * total.time) return static_cast<model::Grade>(i);
+    }
+    return model::Grade::measured;
+}
+
 ProgramTime predict(const Program& program, const model::Machine& machine) {
     ProgramTime result;
     result.outcomes.reserve(program.entries.size());
-    double below = 0.0;
-    double above = 0.0;
+    model::BandSum band;
     for (const Entry& entry : program.entries) {
         result.outcomes.push_back(predict(entry, machine));
         result.total.kernels += entry.count * entry.kernels;
@@ -124,13 +144,12 @@ ProgramTime predict(const Program& program, const model::Machine& machine) {
         const auto count = static_cast<double>(entry.count);
         result.total.work += times(part->work, count);
         result.total.time += part->time * count;
-        const double under = count * (part->time - part->low).base();
-        const double over = count * (part->high - part->time).base();
-        below += under * under;
-        above += over * over;
+        result.total.by_grade[static_cast<std::size_t>(part->evidence.grade())] +=
+            part->time * count;
+        band.add(*part, count);
     }
-    result.total.low = result.total.time - Time::from_base(std::sqrt(below));
-    result.total.high = result.total.time + Time::from_base(std::sqrt(above));
+    result.total.low = result.total.time - band.below();
+    result.total.high = result.total.time + band.above();
     return result;
 }
 

@@ -14,6 +14,7 @@
 // Limits: one stream; the caller handles overlap.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -84,8 +85,13 @@ struct Totals {
     Time high;
     model::Work work;
     std::int64_t kernels = 0;
+    /// How much of `time` rests on each grade of evidence, by `model::Grade`.
+    std::array<Time, 4> by_grade{};
     model::Unmodelled left_out{};  ///< entries without a time; the sums do not contain them
 };
+
+/// The weakest grade on which at least a thousandth of the time rests.
+[[nodiscard]] model::Grade weakest_grade(const Totals& total);
 
 /// The outcomes are in the order of the entries; each is for one run.
 struct ProgramTime {

@@ -291,6 +291,10 @@ class RowBuilder {
         row.lower_bound = one.lower_bound * count;
         row.bound = one.bound;
         row.limiter = one.limiter;
+        row.evidence = one.answer.grade;
+        if (row.basis != Basis::shapes) {
+            row.evidence = std::min(row.evidence, model::Grade::related);
+        }
         if (row.basis == Basis::counters) settle_counted(row, one.answer.work.compulsory());
         if (row.measured > *row.predicted) row.slower = row.measured - *row.predicted;
         row.answer = std::move(one.answer);

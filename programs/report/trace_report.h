@@ -61,7 +61,9 @@ struct OperatorRow {
     Time avoidable;       ///< the part that fusion would save, or a copy that changes no value
     std::string bound;    ///< "memory" or "compute"; empty: not predicted
     std::string limiter;  ///< what limits the prediction
-    std::string reason;   ///< why there is no prediction
+    /// The weakest evidence of its operations; `related` at most if their shapes are not known.
+    model::Grade evidence = model::Grade::datasheet;
+    std::string reason;  ///< why there is no prediction
     /// What the hardware counted for one launch, if it did.
     std::optional<KernelCounters> counters{};
     /// Why one launch of `kernel` takes as long as it does, if it was counted and the GPU's pipes are

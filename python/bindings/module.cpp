@@ -79,6 +79,7 @@ nb::dict predict_call(const std::string& name, const std::string& inputs, const 
     out["time_high_us"] = answer.high.in(units::us);
     out["bound"] = std::string(one.bound);
     out["limiter"] = std::string(one.limiter);
+    out["evidence"] = std::string(name_of(answer.grade));
     out["kernels"] = answer.work.kernels;
     out["flop"] = answer.work.flop().base();
     out["bytes"] = answer.work.compulsory().base();

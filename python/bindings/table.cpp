@@ -52,15 +52,16 @@ struct TextColumn {
 /// The results, one array each. Errors are codes into `texts`; 0 is no error.
 struct Results {
     explicit Results(std::size_t rows)
-        : numbers(result_count * rows), bound(rows), limiter(rows), error(rows) {}
+        : numbers(result_count * rows), bound(rows), limiter(rows), evidence(rows), error(rows) {}
 
     static constexpr std::size_t result_count = 10;
     std::vector<double> numbers;  ///< result_count columns, one after another
     std::vector<std::int32_t> bound;
     std::vector<std::int32_t> limiter;
+    std::vector<std::int32_t> evidence;
     std::vector<std::int32_t> error;
     std::vector<std::string> texts{""};
-    std::vector<std::string> words;  ///< of bound and limiter
+    std::vector<std::string> words;  ///< of bound, limiter and evidence
 };
 
 constexpr std::array<const char*, Results::result_count> number_names{
@@ -203,6 +204,7 @@ class TablePredictor {
             results_.numbers[i * rows + row] = values[i];
         results_.bound[row] = code_in(results_.words, name_of(p.bound));
         results_.limiter[row] = code_in(results_.words, name_of(p.limiter));
+        results_.evidence[row] = code_in(results_.words, name_of(p.evidence.grade()));
     }
 
     void fail(std::size_t row, std::string_view reason) {
@@ -210,7 +212,7 @@ class TablePredictor {
         for (std::size_t i = 0; i < Results::result_count; ++i) {
             results_.numbers[i * rows + row] = std::numeric_limits<double>::quiet_NaN();
         }
-        results_.bound[row] = results_.limiter[row] = -1;
+        results_.bound[row] = results_.limiter[row] = results_.evidence[row] = -1;
         results_.error[row] = code_in(results_.texts, reason);
     }
 
@@ -281,6 +283,7 @@ nb::dict predict_table(
     out["words"] = nb::cast(results.words);
     out["bound"] = array_of(std::move(results.bound));
     out["limiter"] = array_of(std::move(results.limiter));
+    out["evidence"] = array_of(std::move(results.evidence));
     out["errors"] = nb::cast(results.texts);
     out["error"] = array_of(std::move(results.error));
     return out;

@@ -28,7 +28,7 @@ def predict_table(table: Any, *, operation: str | None = None, gpu: str | None =
     differ in them; the arguments `operation` and `gpu` apply to rows without one. Empty cells (None, NaN)
     take the field's default, and columns with other names pass through.
 
-    Adds time_us, time_low_us, time_high_us, lower_bound_us, bound, limiter, flop, the bytes per level,
+    Adds time_us, time_low_us, time_high_us, lower_bound_us, bound, limiter, evidence, flop, the bytes per level,
     both intensities and `error` (None if the row was predicted). A million rows take a second or two
     on one core. The GIL is released, and Ctrl-C ends the call.
     """
@@ -195,7 +195,7 @@ def _with_results(table: Any, columns: Mapping[str, Any], found: dict[str, Any],
         import pandas as pd
 
         results: dict[str, Any] = {name: found[name] for name in _numbers}
-        for name in ("bound", "limiter"):
+        for name in ("bound", "limiter", "evidence"):
             results[name] = pd.Categorical.from_codes(found[name], categories=words)
         results["error"] = np.array([None, *errors[1:]], dtype=object)[found["error"]]
         kept = table.drop(columns=[name for name in results if name in table.columns])
@@ -204,17 +204,17 @@ def _with_results(table: Any, columns: Mapping[str, Any], found: dict[str, Any],
         import polars as pl
 
         new = [pl.Series(name, found[name]) for name in _numbers]
-        for name in ("bound", "limiter"):
+        for name in ("bound", "limiter", "evidence"):
             new.append(_gathered(pl, name, words, found[name]))
         new.append(_gathered(pl, "error", errors, np.where(found["error"] == 0, -1, found["error"])))
         return table.with_columns(new)
     if kind == "pyarrow":
         import pyarrow as pa
 
-        out = table.drop_columns([name for name in (*_numbers, "bound", "limiter", "error") if name in table.column_names])
+        out = table.drop_columns([name for name in (*_numbers, "bound", "limiter", "evidence", "error") if name in table.column_names])
         for name in _numbers:
             out = out.append_column(name, pa.array(found[name]))
-        for name in ("bound", "limiter", "error"):
+        for name in ("bound", "limiter", "evidence", "error"):
             texts = errors if name == "error" else words
             empty = found[name] == 0 if name == "error" else found[name] < 0
             codes = pa.array(np.where(empty, 0, found[name]).astype(np.int32), mask=empty)
@@ -222,7 +222,8 @@ def _with_results(table: Any, columns: Mapping[str, Any], found: dict[str, Any],
         return out
     result: dict[str, Any] = {**columns, **{name: found[name] for name in _numbers}}
     named = np.array([*words, None], dtype=object)
-    result["bound"], result["limiter"] = named[found["bound"]], named[found["limiter"]]
+    for name in ("bound", "limiter", "evidence"):
+        result[name] = named[found[name]]
     result["error"] = np.array([None, *errors[1:]], dtype=object)[found["error"]]
     return result
 

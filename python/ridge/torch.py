@@ -357,7 +357,7 @@ def summary(recorder: Recorder, model: Any, gpu: str, mode: str, datasheet: bool
     modules: dict[str, float] = {}
     reasons: dict[str, int] = {}
     partial: set[str] = set()
-    totals = {"time": 0.0, "below": 0.0, "above": 0.0, "kernels": 0, "backward_kernels": 0, "missing": 0}
+    totals = {"time": 0.0, "below": 0.0, "above": 0.0, "shift_below": 0.0, "shift_above": 0.0, "kernels": 0, "backward_kernels": 0, "missing": 0}
     answers: dict[tuple[str, str], dict[str, Any]] = {}
     for call in recorder.calls.values():
         key = (_hint(call), call.inputs)
@@ -369,7 +369,7 @@ def summary(recorder: Recorder, model: Any, gpu: str, mode: str, datasheet: bool
             (call.name, call.inputs),
             {"name": call.name, "shape": answer.get("shape", ""), "count": 0, "time_us": None, "time_low_us": None,
              "time_high_us": None, "bound": answer.get("bound"), "limiter": answer.get("limiter"),
-             "family": answer.get("family"), "basis": answer.get("basis"), "kernels": 0},
+             "family": answer.get("family"), "basis": answer.get("basis"), "evidence": answer.get("evidence"), "kernels": 0},
         )
         row["count"] += call.count
         title = "backward" if call.backward else call.module or "outside modules"
@@ -390,9 +390,10 @@ def summary(recorder: Recorder, model: Any, gpu: str, mode: str, datasheet: bool
         if row["time_us"] is None:
             continue
         totals["time"] += row["time_us"]
-        # Errors of different operators are independent, those of one are not (docs/model.md, R6).
-        totals["below"] += (row["time_us"] - row["time_low_us"]) ** 2
-        totals["above"] += (row["time_high_us"] - row["time_us"]) ** 2
+        # Errors of different operators are independent only if they were measured on this GPU (docs/model.md, R6).
+        own = row["evidence"] == "measured"
+        totals["below" if own else "shift_below"] += (row["time_us"] - row["time_low_us"]) ** (2 if own else 1)
+        totals["above" if own else "shift_above"] += (row["time_high_us"] - row["time_us"]) ** (2 if own else 1)
         totals["kernels"] += row["kernels"]
     facts = checked(_core.dispatch_facts, gpu)
     # cuBLAS keeps a workspace for each thread that multiplies: the forward thread and the backward thread.
@@ -415,8 +416,8 @@ def summary(recorder: Recorder, model: Any, gpu: str, mode: str, datasheet: bool
             "workspace_bytes": threads * facts["cublas_workspace_bytes"],
             # A sum that lacks calls is not a number.
             "gpu_time_us": None if reasons else totals["time"],
-            "gpu_time_low_us": None if reasons else totals["time"] - totals["below"] ** 0.5,
-            "gpu_time_high_us": None if reasons else totals["time"] + totals["above"] ** 0.5,
+            "gpu_time_low_us": None if reasons else totals["time"] - totals["shift_below"] - totals["below"] ** 0.5,
+            "gpu_time_high_us": None if reasons else totals["time"] + totals["shift_above"] + totals["above"] ** 0.5,
             "at_least_us": totals["time"],
             "host_us": host,
             "wall_us": None if reasons else max(host, totals["time"]),

@@ -84,14 +84,14 @@ TEST_CASE("the CSV of a step adds up to its JSON") {
     std::getline(rows, row);
     CHECK(row ==
           "name,module,pass,first_layer,operation,count,kernels,time_us,low_us,high_us,bound,"
-          "limiter");
+          "limiter,evidence,not_modelled");
     std::int64_t kernels = 0;
     double time = 0.0;
     while (std::getline(rows, row)) {
         std::vector<std::string> cells;
         std::istringstream line_of(row);
         for (std::string cell; std::getline(line_of, cell, ',');) cells.push_back(cell);
-        REQUIRE(cells.size() == 12);
+        REQUIRE(cells.size() == 13);
         kernels += std::stoll(cells[6]);
         time += std::stod(cells[7]);
     }

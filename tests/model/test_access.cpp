@@ -245,7 +245,7 @@ TEST_CASE("a machine without the needed figures gives the reason", "[access]") {
     bare = h200();
     bare.memory.reset();
     const Prediction plain = predicted(access(AccessPattern::bank_conflict, 8), {}, bare);
-    CHECK(plain.confidence == Confidence::roofline);
+    CHECK(plain.confidence() == Confidence::roofline);
     CHECK(plain.time >= 8.0 * (4.0 * elements * units::B / *bare.shared_bandwidth));
     const Outcome eager = predict(strided, {.implementation = Implementation::torch}, h200());
     CHECK(std::holds_alternative<NotModelled>(eager));

@@ -68,7 +68,7 @@ TEST_CASE("which GPUs and calls use flashinfer", "[attention][flashinfer]") {
     const Attention op = call(8, 32, 8, 1, 4096, 128);
     const auto usual = std::get<Prediction>(predict(op, {}, machine("b200")));
     CHECK(usual.implementation == flashinfer);
-    CHECK(usual.confidence == Confidence::calibrated);
+    CHECK(usual.confidence() == Confidence::calibrated);
     CHECK(std::get<Prediction>(predict(op, {}, machine("b300"))).implementation == flashinfer);
     Execution asked;
     asked.implementation = flashinfer;

@@ -77,7 +77,7 @@ TEST_CASE("decoding one sequence splits its keys and combines the parts", "[atte
     // 8 tiles of 512 blocks on 132 SMs: ceil(1.1 x 4096 / 132) = 35 blocks per SM, 15 splits.
     CHECK(p.tiling.split == 15);
     CHECK(p.tiling.tiles == 8);
-    CHECK(p.confidence == Confidence::calibrated);
+    CHECK(p.confidence() == Confidence::calibrated);
     Attention whole = op;
     whole.seq_kv = 128;
     CHECK(
@@ -301,7 +301,7 @@ TEST_CASE("attention on a GPU without its own fit has a note and a wider band",
         return p.high / p.low;
     };
     const auto confidence = [&](const char* gpu) {
-        return predicted(op, with(Implementation::automatic), analytic_machine(gpu)).confidence;
+        return predicted(op, with(Implementation::automatic), analytic_machine(gpu)).confidence();
     };
     CHECK(confidence("h200-sxm") == Confidence::calibrated);
     CHECK(confidence("h100-pcie") == Confidence::family);

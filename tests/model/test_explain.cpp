@@ -130,9 +130,9 @@ TEST_CASE("a correction is explained by the residuals behind it") {
     const auto text = [&] {
         return all_of(explain(Matmul{.m = 1, .n = 1, .k = 1}, prediction, machine_of()));
     };
-    prediction.confidence = Confidence::calibrated;
+    prediction.evidence = {.chip = ChipEvidence::own, .shape = ShapeEvidence::inside};
     CHECK(mentions(text(), "model at similar measured shapes correct its"));
-    prediction.confidence = Confidence::family;
+    prediction.evidence.chip = ChipEvidence::relative;
     CHECK(mentions(text(), "measured shapes on a relative of this GPU correct its"));
 }
 

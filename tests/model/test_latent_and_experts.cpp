@@ -86,10 +86,10 @@ TEST_CASE("decoding an 8-bit cache has its own parameters and pipe", "[mla]") {
     CHECK(eight.peak / sixteen.peak == Approx(2.0).epsilon(1e-3));
     CHECK(eight.time < sixteen.time);
     CHECK(eight.time > 0.5 * sixteen.time);
-    CHECK(sixteen.confidence == Confidence::calibrated);
+    CHECK(sixteen.confidence() == Confidence::calibrated);
     // Another GPU of the architecture uses these values; an A100 has none.
-    CHECK(time_of(wide, "h100-nvl").confidence == Confidence::family);
-    CHECK(time_of(wide, "a100-sxm-80gb").confidence == Confidence::roofline);
+    CHECK(time_of(wide, "h100-nvl").confidence() == Confidence::family);
+    CHECK(time_of(wide, "a100-sxm-80gb").confidence() == Confidence::roofline);
 }
 
 TEST_CASE("a prediction from the roofline alone has the roofline's band", "[mla][moe]") {
@@ -99,7 +99,7 @@ TEST_CASE("a prediction from the roofline alone has the roofline's band", "[mla]
           "moe tokens=512 hidden=1024 intermediate=512 topk=2 experts=8"}) {
         const Prediction p = test::prediction_of(text, warm, machine);
         CAPTURE(text);
-        CHECK(p.confidence == Confidence::roofline);
+        CHECK(p.confidence() == Confidence::roofline);
         CHECK(noted<note::RooflineOnly>(p) != nullptr);
         CHECK(p.low == p.lower_bound);
         CHECK(p.high.in(units::us) == Approx(4.0 * p.time.in(units::us) + 12.0));
@@ -134,7 +134,7 @@ TEST_CASE("loads of experts are the mean of random draws", "[moe]") {
 Outcome ten_microseconds(const Matmul&, const Execution& execution, const Machine&) {
     const double share = execution.l2 == L2State::cold ? 1.0 : 0.5;
     Prediction p;
-    p.confidence = Confidence::calibrated;
+    p.evidence.chip = ChipEvidence::own;
     p.time = share * 10.0 * units::us;
     add_term(p, Resource::dram, share * 8.0 * units::us, 1.0);
     add_term(p, Resource::tensor, share * 3.0 * units::us, 1.0);

@@ -182,11 +182,11 @@ TEST_CASE("an fp8 product in a graph first quantises its input; the kernel alone
 TEST_CASE("a product on a GPU without its own fit has a note and a wider band") {
     const auto fitted = predicted(square_4096, "h100-sxm");
     const auto family = predicted(square_4096, "h100-pcie");
-    CHECK(fitted.confidence == Confidence::calibrated);
-    CHECK(family.confidence == Confidence::family);
+    CHECK(fitted.confidence() == Confidence::calibrated);
+    CHECK(family.confidence() == Confidence::family);
     CHECK(noted<note::Uncalibrated>(family));
     CHECK(family.high / family.time > fitted.high / fitted.time);
-    CHECK(predicted(square_4096, "mi300x").confidence == Confidence::roofline);
+    CHECK(predicted(square_4096, "mi300x").confidence() == Confidence::roofline);
 }
 
 TEST_CASE("outside the validated range the band is wider") {

@@ -175,7 +175,7 @@ TEST_CASE("a call in a stream is a call of a framework", "[memory]") {
         prediction({.implementation = Implementation::torch, .launch = LaunchMode::stream});
     CHECK(stream.implementation == Implementation::torch);
     CHECK(stream.time == eager.time);
-    CHECK(stream.confidence == Confidence::calibrated);
+    CHECK(stream.confidence() == Confidence::calibrated);
     const Prediction kernel = prediction({});
     CHECK(kernel.implementation == Implementation::fused);
     CHECK((stream.time - kernel.time).in(units::us) == Approx(18.0).epsilon(0.1));
@@ -187,7 +187,7 @@ TEST_CASE("devices without parameters have only the roofline, and families are m
     const Copy op{.elements = 1 << 28};
     const auto confidence = [&](std::string_view gpu) {
         const Machine machine = make_machine(catalogue.at(gpu));
-        return std::get<Prediction>(predict(op, {}, machine)).confidence;
+        return std::get<Prediction>(predict(op, {}, machine)).confidence();
     };
     CHECK(confidence("mi300x") == Confidence::roofline);
     CHECK(confidence("k80") == Confidence::roofline);

@@ -165,7 +165,7 @@ TEST_CASE("an attention kernel without measurements takes about as long as anoth
     CHECK(guessed.implementation == Implementation::flash2);
     CHECK(noted<note::EstimatedKernel>(guessed));
     CHECK_FALSE(noted<note::RooflineOnly>(guessed));
-    CHECK(guessed.confidence == Confidence::family);
+    CHECK(guessed.confidence() == Confidence::family);
     CHECK(guessed.time / fitted.time == Approx(1.0).margin(0.1));  // 0.91
     CHECK(guessed.high / guessed.time > fitted.high / fitted.time);
 }
@@ -176,7 +176,7 @@ TEST_CASE("nvfp4 products without measurements follow the 8-bit ones, with a wai
     const auto of = [&](const Machine& gpu) { return std::get<Prediction>(predict(op, {}, gpu)); };
     const Prediction fitted = of(machine("b200"));
     const Prediction guessed = of(make_machine(without("b200", "model.matmul.fp4.")));
-    CHECK(guessed.confidence == Confidence::family);
+    CHECK(guessed.confidence() == Confidence::family);
     CHECK(guessed.time / fitted.time == Approx(1.0).margin(0.05));  // 0.98
 }
 

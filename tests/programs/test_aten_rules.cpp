@@ -3,6 +3,9 @@
 #include <string>
 #include <variant>
 
+#include "hardware/units.h"
+#include "model/catalogue/catalogue.h"
+#include "model/predict.h"
 #include "programs/aten/operations.h"
 #include "tests/catch.h"
 #include "tests/programs/understood.h"
@@ -180,4 +183,19 @@ TEST_CASE("writing into a cache of pages moves the new keys and values, not the 
         // 16 x 8 x 128 keys and as many values of 2 bytes, read and written.
         CHECK(op.elements * 2 * size_of(op.type) == 2 * 2 * 16 * 8 * 128 * 2);
     }
+}
+
+TEST_CASE("where reads its mask as well as both tensors", "[aten]") {
+    const Understood found = understood(
+        "aten::where",
+        R"(["bool","c10::BFloat16","c10::BFloat16"]|[[2,1,4096,4096],[2,1,4096,4096],[2,1,4096,4096]])"
+        R"(|[[16777216,16777216,4096,1],[16777216,16777216,4096,1],[16777216,16777216,4096,1]]|)");
+    const auto op = only<Elementwise>(found);
+    CHECK(op.elements == 2 * 4096 * 4096);
+    const auto gpus = model::catalogue();
+    const auto outcome =
+        model::predict(op, found.steps.front().execution, model::make_machine(gpus.at("h200-sxm")));
+    // The mask's byte, two operands and the result of two bytes each.
+    CHECK(std::get<model::Prediction>(outcome).work.compulsory().in(units::B) ==
+          7.0 * 2 * 4096 * 4096);
 }

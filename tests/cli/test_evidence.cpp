@@ -1,0 +1,182 @@
+// Every number says what it rests on, on every GPU, for every operation, wherever it appears; and
+// nothing that is not modelled has a number.
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "model/catalogue/catalogue.h"
+#include "model/predict.h"
+#include "tests/catch.h"
+#include "tests/cli/run.h"
+
+namespace ridge::test {
+namespace {
+
+using nlohmann::json;
+
+const std::set<std::string> grades{"measured", "related", "distant", "datasheet"};
+
+std::vector<std::string> all_gpus() {
+    std::vector<std::string> names;
+    for (const auto& entry : model::catalogue().entries()) names.push_back(entry.name);
+    return names;
+}
+
+const std::vector<std::string> operations{
+    "matmul m=512 n=1024 k=768 dtype=bf16",
+    "matmul m=7 n=4096 k=4096 dtype=fp16",
+    "matmul m=512 n=512 k=512 dtype=fp8",
+    "matmul m=512 n=512 k=512 dtype=fp32",
+    "matmul m=512 n=512 k=512 dtype=tf32",
+    "matmul m=512 n=512 k=512 dtype=int8",
+    "matmul m=512 n=512 k=512 dtype=fp64",
+    "matmul m=512 n=512 k=512 dtype=bf16 impl=torch",
+    "matmul m=512 n=512 k=512 dtype=bf16 impl=mma",
+    "attention heads=16 seq=1024 head_dim=64 causal=1 dtype=fp16",
+    "attention heads=32 kv_heads=8 seq_q=1 seq_kv=4096 head_dim=128 dtype=bf16",
+    "attention heads=16 seq=512 head_dim=64 impl=standard dtype=bf16",
+    "attention heads=16 seq=512 head_dim=64 impl=flash2 dtype=bf16",
+    "attention heads=16 seq=512 head_dim=64 impl=torch-cudnn dtype=bf16",
+    "mla heads=16 seq_q=1 seq_kv=2048",
+    "moe tokens=64 hidden=2048 intermediate=1024 experts=16 topk=2",
+    "elementwise elements=1000000 expr=\"gelu(x)\" dtype=fp32",
+    "elementwise elements=1000 expr=\"x + y\" dtype=bf16 impl=torch",
+    "softmax rows=1024 cols=1024 dtype=fp32",
+    "softmax rows=1024 cols=1024 dtype=bf16 impl=torch",
+    "layernorm rows=1024 cols=1024",
+    "rmsnorm rows=1024 cols=1024",
+    "sum rows=1024 cols=1024",
+    "transpose rows=1024 cols=1024",
+    "copy elements=1000000",
+    "gather rows=1000 cols=256 table_rows=5000",
+    "cat rows=256 cols=1024 inputs=2",
+    "adamw elements=1000000",
+    "access pattern=strided elements=1000000 stride=4",
+    "all_reduce bytes=1000000 gpus=4",
+    "all_gather bytes=1000000 gpus=2",
+    "host_to_device bytes=1000000"};
+
+/// A prediction in JSON has a time and its evidence, or an error and neither.
+void check_one(const json& answer, int& modelled) {
+    if (answer.contains("error")) {
+        CHECK_FALSE(answer.contains("time_us"));
+        CHECK_FALSE(answer.contains("evidence"));
+        return;
+    }
+    ++modelled;
+    const json& evidence = answer.at("evidence");
+    const std::string grade = evidence.at("grade");
+    CHECK(grades.contains(grade));
+    const double time = answer.at("time_us");
+    const double width =
+        answer.at("time_high_us").get<double>() / answer.at("time_low_us").get<double>();
+    CHECK(time > 0.0);
+    if (evidence.at("chip") == "foreign") CHECK(width > 1.3);
+    if (grade == "datasheet") CHECK(width >= 2.0);
+    CHECK((answer.at("confidence") == "calibrated") == (grade == "measured"));
+    if (evidence.at("shape") == "outside") CHECK(grade != "measured");
+    // The limiter is a listed term, the largest, and each resource has one term.
+    double longest = 0.0;
+    double limiter = -1.0;
+    std::set<std::string> resources;
+    for (const json& term : answer.at("terms")) {
+        CHECK(resources.insert(term.at("resource")).second);
+        longest = std::max(longest, term.at("time_us").get<double>());
+        if (term.at("resource") == answer.at("limiter")) limiter = term.at("time_us");
+    }
+    if (!answer.at("terms").empty()) CHECK(limiter == longest);
+}
+
+TEST_CASE("every prediction on every GPU has its evidence, or no number") {
+    int modelled = 0;
+    int refused = 0;
+    for (const std::string& gpu : all_gpus()) {
+        for (const std::string& op : operations) {
+            const Transcript answer =
+                run({"predict", "--gpu", gpu, "--op", op, "--format", "json"});
+            CAPTURE(gpu, op, answer.err);
+            if (answer.out.empty()) {
+                ++refused;
+                continue;
+            }
+            check_one(json::parse(answer.out), modelled);
+        }
+    }
+    CHECK(modelled > 600);
+}
+
+TEST_CASE("tables, sweeps, comparisons and sequences carry the evidence") {
+    const std::string gpus = "h200-sxm,h100-sxm,v100-sxm,k80,mi300x,l40s";
+    const auto grade_cells = [](const std::string& csv) {
+        std::istringstream lines(csv);
+        std::string line;
+        std::getline(lines, line);
+        std::size_t at = 0;
+        for (std::size_t end = 0; end < line.find("evidence"); ++end) at += line[end] == ',';
+        std::vector<std::string> cells;
+        while (std::getline(lines, line)) {
+            std::istringstream row(line);
+            std::string cell;
+            for (std::size_t i = 0; i <= at; ++i) {
+                // Texts of the first columns hold no commas here.
+                std::getline(row, cell, ',');
+            }
+            cells.push_back(cell);
+        }
+        return cells;
+    };
+    for (const std::string& line :
+         {"compare softmax --rows 1024 --cols 1024 --gpu " + gpus + " --format csv",
+          "sweep copy --elements 1000:100000:*10 --gpu " + gpus + " --format csv",
+          std::string("predict softmax --rows 64 --cols 64 --gpu t4 --format csv")}) {
+        const Transcript answer = run_line(line);
+        CAPTURE(line, answer.err);
+        const auto cells = grade_cells(answer.out);
+        REQUIRE_FALSE(cells.empty());
+        for (const std::string& cell : cells) CHECK(grades.contains(cell));
+    }
+    const Transcript table =
+        run_line("compare softmax --rows 1024 --cols 1024 --gpu h200-sxm,mi300x");
+    CHECK(table.out.find("evidence") != std::string::npos);
+    CHECK(table.out.find("datasheet") != std::string::npos);
+    // The ratio to a GPU that nobody measured is a range.
+    const std::string row = table.out.substr(table.out.find("mi300x"));
+    CHECK(row.find(" - ") != std::string::npos);
+    const json steps = json::parse(
+        run_line("predict --gpu h200-sxm --op \"copy elements=1000000\" --op \"matmul m=64 n=64 "
+                 "k=64 dtype=fp64\" --format json")
+            .out);
+    CHECK(grades.contains(steps.at("total").at("evidence").get<std::string>()));
+}
+
+TEST_CASE("a step of a model says how much of its time rests on what") {
+    for (const std::string gpu : {"h200-sxm", "v100-sxm", "k80", "a10", "mi300x"}) {
+        const Transcript answer =
+            run_line("model gpt2 --seq 64 --dtype fp32 --gpu " + gpu + " --format json");
+        const json step = json::parse(answer.out);
+        CAPTURE(gpu);
+        if (step.at("time_us").is_null()) {
+            CHECK(step.at("evidence").is_null());
+            continue;
+        }
+        double whole = 0.0;
+        for (const auto& [grade, share] : step.at("evidence").at("shares").items()) {
+            CHECK(grades.contains(grade));
+            whole += share.get<double>();
+        }
+        CHECK(whole == Approx(1.0));
+        CHECK(step.at("host_measured").get<bool>() == (gpu == "h200-sxm"));
+        for (const json& each : step.at("operations")) {
+            CHECK((each.contains("evidence") != each.contains("not_modelled")));
+        }
+        if (gpu != "h200-sxm") CHECK(step.at("evidence").at("grade") != "measured");
+    }
+    CHECK(run_line("model gpt2 --seq 64 --gpu a100-sxm-80gb").out.find("assumed") !=
+          std::string::npos);
+    CHECK(run_line("model gpt2 --seq 64 --gpu h200-sxm").out.find("assumed") == std::string::npos);
+}
+
+}  // namespace
+}  // namespace ridge::test
