@@ -180,9 +180,10 @@ Action build_kernel(CommandLine& line, std::span<const std::string>) {
     line.footer(
         "Examples:\n"
         "  ridge kernel matmul.cubin --gpu h100-sxm --trips 64\n"
-        "  ridge kernel a.out --function _Z4copyPf --grid 1056 --block 256 --dram-bytes 537MB\n"
-        "Files other than text need nvdisasm or cuobjdump (pip install nvidia-cuda-nvdisasm\n"
-        "nvidia-cuda-cuobjdump, or the CUDA Toolkit). See docs/kernel.md.");
+        "  ridge kernel a.out --function _Z4copyPf --grid 1056 --block 256 \\\n"
+        "      --dram-bytes 537MB\n"
+        "Files other than text need nvdisasm or cuobjdump (CUDA Toolkit, or\n"
+        "pip install nvidia-cuda-nvdisasm nvidia-cuda-cuobjdump). See docs/kernel.md.");
     return [options](const Context& context) { return read_kernel(context, *options); };
 }
 
