@@ -1,6 +1,6 @@
 #include "hardware/error.h"
 #include "kernel/causes/point.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "tests/catch.h"
 
 using namespace ridge;

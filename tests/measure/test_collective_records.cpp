@@ -3,7 +3,7 @@
 #include <map>
 
 #include "measure/record/record.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "model/predict.h"
 #include "tests/catch.h"
 

@@ -2,7 +2,7 @@
 #include "model/collectives/kernels.h"
 
 #include "model/core/fields.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "model/predict.h"
 #include "tests/catch.h"
 

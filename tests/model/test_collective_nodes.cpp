@@ -2,7 +2,7 @@
 #include "model/collectives/nodes.h"
 
 #include "hardware/error.h"
-#include "model/machine/catalogue.h"
+#include "model/catalogue/catalogue.h"
 #include "model/predict.h"
 #include "tests/catch.h"
 
