@@ -232,7 +232,7 @@ class Builder {
                                      const std::string& gpu) const {
         std::string text = fmt::format(
             "schema = 1\nkind = \"calibration\"\nname = \"{0}.{1}\"\nchip = \"{0}\"\nsoftware = "
-            "\"{1}\"\n[sources]\n{2} = {{ kind = \"measured\", text = {3}, command = {4}, records "
+            "\"{1}\"\nsources.{2} = {{ kind = \"measured\", text = {3}, command = {4}, records "
             "= "
             "{5}, digest = \"{6}\"",
             gpu, fit.software, fit.source,
