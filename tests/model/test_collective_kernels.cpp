@@ -1,8 +1,8 @@
 // Kernels of collectives from a common start: worked by hand, and beside what was measured.
 #include "model/collectives/kernels.h"
 
-#include "model/core/fields.h"
 #include "model/catalogue/catalogue.h"
+#include "model/core/fields.h"
 #include "model/predict.h"
 #include "tests/catch.h"
 
