@@ -10,6 +10,7 @@
 #include "cli/console/decimal_note.h"
 #include "cli/console/table.h"
 #include "cli/console/version.h"
+#include "cli/input/model_input.h"
 #include "cli/options/command_line.h"
 #include "hardware/error.h"
 #include "hardware/nearest.h"
@@ -19,9 +20,11 @@ namespace {
 
 constexpr std::string_view program_footer =
     "Examples:\n"
+    "  ridge plan llama-3.1-70b --gpu h100\n"
+    "  ridge diagnose times.csv --gpu h100\n"
     "  ridge predict matmul --m 4096 --n 4096 --k 4096 --gpu h100-sxm\n"
-    "  ridge vram attention --seq 131072 --heads 32 --head-dim 128 --impl standard\n"
     "  ridge roofline --gpu h200 --op \"matmul m=4096 n=4096 k=4096\" -o roofline.html\n"
+    "ridge help COMMAND shows options and examples.\n"
     "Exit codes: 0 fine, 1 usage, 2 bad input, 3 device, 4 bound exceeded,\n"
     "70 internal, 130 interrupted.";
 
@@ -32,10 +35,16 @@ const CommandInfo* find_command(std::string_view name) {
     return nullptr;
 }
 
+/// What a word is that is not a command: a model, an operation, nearly one of them, or nearly a
+/// command.
 std::string unknown_command(const std::string& name) {
+    if (const std::string meant = command_for(name); !meant.empty()) return meant;
     std::vector<std::string> names;
     for (const CommandInfo& command : command_table()) names.emplace_back(command.name);
     const std::string near = nearest(name, names);
+    if (near.empty()) {
+        if (const std::string meant = command_near(name); !meant.empty()) return meant;
+    }
     return "unknown command '" + name + "'" +
            (near.empty() ? "" : "; did you mean '" + near + "'?");
 }
@@ -58,12 +67,26 @@ int run_command(const CommandInfo& command, std::span<const std::string> argumen
     return action(context);
 }
 
+/// `ridge help predict matmul`: the help of `ridge predict matmul`.
+int help_of(std::span<const std::string> words, const Context& context) {
+    const CommandInfo* command = find_command(words.front());
+    if (command == nullptr) {
+        context.err << "ridge: " << printable(unknown_command(words.front()))
+                    << "\ntry: ridge --help\n";
+        return usage;
+    }
+    std::vector<std::string> arguments(words.begin() + 1, words.end());
+    arguments.emplace_back("--help");
+    return run_command(*command, arguments, context);
+}
+
 int dispatch(std::span<const std::string> arguments, const Context& context) {
     if (arguments.empty()) {
         context.err << program().help() << '\n';
         return usage;
     }
     const std::string& first = arguments.front();
+    if (first == "help" && arguments.size() > 1) return help_of(arguments.subspan(1), context);
     if (first == "--help" || first == "-h" || first == "help") {
         context.out << program().help() << '\n';
         return success;

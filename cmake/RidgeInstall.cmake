@@ -1,10 +1,10 @@
 # `cmake --install` installs the program, the libraries with the public headers (<ridge/...>), and the CMake package
 # `ridge`: find_package(ridge) gives ridge::hardware, ridge::model, ridge::measure,
-# ridge::programs, ridge::plot, ridge::effects.
+# ridge::programs, ridge::plot, ridge::effects, ridge::answers.
 
 include(CMakePackageConfigHelpers)
 
-set(ridge_layers hardware model measure kernel programs plot effects)
+set(ridge_layers hardware model measure kernel programs plot effects answers)
 set(ridge_exported "")
 foreach(layer IN LISTS ridge_layers)
   if(TARGET ridge_${layer})

@@ -16,7 +16,7 @@ namespace {
 constexpr Presence optional = Presence::optional;
 constexpr Presence required = Presence::required_for_gpu;
 
-struct Row {
+struct FieldRow {
     std::string_view path;
     ValueKind kind = ValueKind::quantity;
     Dimension dimension;
@@ -25,13 +25,14 @@ struct Row {
 };
 
 // clang-format off
-constexpr auto device_facts = std::to_array<Row>({
+constexpr auto device_facts = std::to_array<FieldRow>({
     {"architecture.name", ValueKind::text, dimensionless, required, "family and chip, such as Hopper GH100"},
     {"architecture.compute_capability", ValueKind::text, dimensionless, optional, "CUDA compute capability, such as 9.0"},
     {"architecture.target", ValueKind::text, dimensionless, optional, "compiler target of a GPU without compute capability, such as gfx942"},
     {"product.announced", ValueKind::text, dimensionless, optional, "year and month in which the vendor announced it, such as 2022-03"},
     {"sm.count", ValueKind::count, dimensionless, required, "enabled multiprocessors (compute units)"},
     {"sm.full_die", ValueKind::count, dimensionless, optional, "multiprocessors on the full die"},
+    {"mig.sms", ValueKind::text, dimensionless, optional, "multiprocessors of each MIG slice: 1g=16 2g=32 ..."},
     {"clock.base", ValueKind::quantity, Frequency::dimension, optional, "guaranteed clock"},
     {"clock.boost", ValueKind::quantity, Frequency::dimension, optional, "highest clock; FMA peaks and fp64 tensor peaks are quoted at it"},
     {"clock.tensor", ValueKind::quantity, Frequency::dimension, optional, "clock at which the tensor peaks are quoted, if it is not the boost clock"},
@@ -187,7 +188,7 @@ constexpr auto device_facts = std::to_array<Row>({
 
 /// Range of a device fact: wide enough for any machine, but narrow enough that a wrong prefix does
 /// not lead to a division by zero.
-Range plausible(const Row& row) {
+Range plausible(const FieldRow& row) {
     struct Limits {
         Dimension dimension;
         Range range;
@@ -215,7 +216,7 @@ Range plausible(const Row& row) {
 std::vector<Field> device_fields() {
     std::vector<Field> fields;
     fields.reserve(device_facts.size());
-    for (const Row& row : device_facts) {
+    for (const FieldRow& row : device_facts) {
         fields.push_back({.path = std::string(row.path),
                           .kind = row.kind,
                           .dimension = row.dimension,

@@ -7,6 +7,10 @@ namespace ridge::cli {
 
 std::span<const CommandInfo> command_table() {
     static constexpr std::array commands{
+        CommandInfo{"plan", "Whether a model fits, how fast, on how many GPUs, and what to change",
+                    build_plan},
+        CommandInfo{"diagnose", "Which of my measured times are slow, why, and what to do",
+                    build_diagnose},
         CommandInfo{"predict", "Predict an operation's time, its limiter and the data it moves",
                     build_predict},
         CommandInfo{"vram", "How much device memory an operation needs", build_vram},

@@ -31,6 +31,8 @@ struct CommandInfo {
 
 [[nodiscard]] std::span<const CommandInfo> command_table();
 
+Action build_plan(CommandLine& line, std::span<const std::string> arguments);
+Action build_diagnose(CommandLine& line, std::span<const std::string> arguments);
 Action build_predict(CommandLine& line, std::span<const std::string> arguments);
 Action build_vram(CommandLine& line, std::span<const std::string> arguments);
 Action build_trace(CommandLine& line, std::span<const std::string> arguments);

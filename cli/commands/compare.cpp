@@ -8,12 +8,14 @@
 #include "cli/charts/chart_output.h"
 #include "cli/charts/comparison_chart.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/compare.h"
 #include "cli/commands/compare_model.h"
 #include "cli/console/table.h"
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
 #include "cli/options/operation_command.h"
 #include "cli/options/sweep_plan.h"
+#include "cli/options/sweep_range.h"
 #include "cli/views/prediction.h"
 #include "hardware/error.h"
 #include "hardware/json.h"
@@ -29,6 +31,7 @@ struct CompareOptions {
 
     GpuOptions gpu;
     OperationArgument operation;
+    std::string from;
     std::string format;
     ChartOutput chart;
 };
@@ -58,9 +61,9 @@ std::vector<std::string> values_of(const SweepPlan& plan, const model::Parameter
     return values;
 }
 
-Comparison compare_all(Machines& machines, const CompareOptions& options, const SweepPlan& plan) {
+Comparison compare_all(Machines& machines, const GpuOptions& gpu_options, const SweepPlan& plan) {
     constexpr std::int64_t most_compared = 1000;
-    const std::vector<std::string> gpus = options.gpu.names();
+    const std::vector<std::string> gpus = gpu_options.names();
     const std::int64_t each = plan.variants() * plan.size();
     if (each * static_cast<std::int64_t>(gpus.size()) > most_compared) {
         throw InputError(fmt::format("a comparison has at most {} rows", most_compared), {},
@@ -192,7 +195,7 @@ void write_refusals(const Context& context, const Comparison& comparison) {
 }
 
 /// Draws the comparison: places are the values of the first column, classes those of the others.
-void draw(const Context& context, const CompareOptions& options, const Comparison& comparison,
+void draw(const Context& context, const ChartOutput& chart, const Comparison& comparison,
           const std::string& title) {
     std::vector<ComparedName> names;
     for (const std::vector<std::string>& parts : comparison.names) {
@@ -202,7 +205,7 @@ void draw(const Context& context, const CompareOptions& options, const Compariso
         }
         names.push_back(std::move(name));
     }
-    write_chart_output(context, options.chart, comparison_chart(comparison.answers, names, title));
+    write_chart_output(context, chart, comparison_chart(comparison.answers, names, title));
 }
 
 /// What all rows share: the fixed fields, and the GPU if it does not vary.
@@ -246,16 +249,17 @@ void write_rows(const Context& context, const Comparison& comparison, const Swee
     }
 }
 
-int compare(const Context& context, const CompareOptions& options) {
+int compare(const Context& context, const GpuOptions& gpu, const OperationArgument& operation,
+            const std::string& format, const ChartOutput& chart) {
     const SweepPlan plan =
-        make_sweep_plan(options.operation.kind(), options.operation.texts(), PlanUse::comparison);
-    Machines machines = options.gpu.machines(context);
-    const Comparison comparison = compare_all(machines, options, plan);
-    const bool chart = options.format == "chart";
-    if (chart || !options.chart.file.empty()) {
-        draw(context, options, comparison, title_of(plan, comparison));
+        make_sweep_plan(operation.kind(), operation.texts(), PlanUse::comparison);
+    Machines machines = gpu.machines(context);
+    const Comparison comparison = compare_all(machines, gpu, plan);
+    const bool drawn = format == "chart";
+    if (drawn || !chart.file.empty()) {
+        draw(context, chart, comparison, title_of(plan, comparison));
     }
-    if (!chart) write_rows(context, comparison, plan, parse_format(options.format));
+    if (!drawn) write_rows(context, comparison, plan, parse_format(format));
     for (const Answer& answer : comparison.answers) {
         if (std::holds_alternative<model::NotModelled>(answer.outcome)) return bad_data;
     }
@@ -264,6 +268,32 @@ int compare(const Context& context, const CompareOptions& options) {
 
 }  // namespace
 
+bool has_lists(const GpuOptions& gpu, const OperationArgument& operation) {
+    if (!operation.given()) return false;
+    const auto texts = operation.texts();
+    const bool listed = std::any_of(texts.begin(), texts.end(), [](const auto& each) {
+        return model::info_of(each.first).kind != model::FieldKind::text && is_range(each.second);
+    });
+    return listed || (gpu.known() && gpu.names().size() > 1);
+}
+
+bool lists_only_words(const OperationArgument& operation) {
+    if (!operation.given()) return false;
+    bool words = false;
+    for (const auto& [field, text] : operation.texts()) {
+        const model::FieldKind kind = model::info_of(field).kind;
+        if (kind == model::FieldKind::text || !is_range(text)) continue;
+        if (kind == model::FieldKind::count) return false;
+        words = true;
+    }
+    return words;
+}
+
+int compare_lists(const Context& context, const GpuOptions& gpu, const OperationArgument& operation,
+                  const std::string& format) {
+    return compare(context, gpu, operation, format, {});
+}
+
 Action build_compare(CommandLine& line, std::span<const std::string> arguments) {
     if (std::find(arguments.begin(), arguments.end(), "model") != arguments.end()) {
         return build_compare_model(line);
@@ -271,6 +301,8 @@ Action build_compare(CommandLine& line, std::span<const std::string> arguments) 
     const auto options = std::make_shared<CompareOptions>(line, arguments);
     add_format_option(line, options->format, "table|chart|json|csv|md");
     add_chart_options(line, options->chart);
+    line.option("--from", options->from, "table of shapes (as `ridge predict --from`), all GPUs")
+        .value("FILE");
     line.footer(
         "--gpu, --impl, --dtype and other words may be lists (a,b), counts may be ranges\n"
         "as in `ridge sweep`. Every combination is a row, or a dot with its band.\n"
@@ -279,8 +311,15 @@ Action build_compare(CommandLine& line, std::span<const std::string> arguments) 
         "      --gpu a100-sxm-80gb,h100-sxm,h200-sxm\n"
         "  ridge compare attention --seq 8192 --heads 32 --head-dim 128 --gpu h100-sxm \\\n"
         "      --impl standard,flash2,flash3 -o compare.svg\n"
+        "  ridge compare --from shapes.csv --gpu a100,h100,b200\n"
         "See also: ridge compare model, for steps of whole models.");
-    return [options](const Context& context) { return compare(context, *options); };
+    return [options](const Context& context) {
+        if (!options->from.empty()) {
+            return compare_table(context, options->gpu, options->operation, options->from,
+                                 options->format);
+        }
+        return compare(context, options->gpu, options->operation, options->format, options->chart);
+    };
 }
 
 }  // namespace ridge::cli

@@ -8,6 +8,7 @@
 #include "cli/charts/chart_output.h"
 #include "cli/commands/compare_model.h"
 #include "cli/console/table.h"
+#include "cli/input/model_input.h"
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
 #include "cli/options/model_options.h"
@@ -18,7 +19,6 @@
 #include "hardware/json.h"
 #include "hardware/units.h"
 #include "plot/sweep.h"
-#include "programs/configs/presets.h"
 
 namespace ridge::cli {
 namespace {
@@ -217,6 +217,7 @@ int compare_model(const Context& context, CompareModel& command) {
         throw InputError("CONFIG is missing", {},
                          "ridge compare model llama-3.1-8b --gpu h100-sxm,h200-sxm");
     }
+    require_model(command.model.config());
     const programs::Architecture architecture = command.model.architecture();
     command.model.settle_length(architecture);
     Machines machines = command.gpu.machines(context);
@@ -262,7 +263,8 @@ Action build_compare_model(CommandLine& line) {
     add_format_option(line, command->format, "table|chart|json|csv|md");
     add_chart_options(line, command->chart);
     line.footer(
-        "--gpu, --software and --dtype may be lists (a,b), --tp and --batch also ranges.\n"
+        "--gpu, --software and --dtype may be lists (a,b), --tp, --gpus, --zero and --batch also\n"
+        "ranges.\n"
         "Every combination is a row.\n"
         "Examples:\n"
         "  ridge compare model llama-3.1-8b --gpu h100-sxm,h200-sxm,b200 --phase decode \\\n"

@@ -169,11 +169,11 @@ void write_studies(const Context& context, const EffectOptions& options,
     }
 }
 
-/// The output file: a file for one effect, or one page in a folder, which is made, for all. Called
-/// before anything is measured.
+/// The output file: what -o names or, if that has no ending of a file, the page of a folder of that
+/// name, which is made. Called before anything is measured.
 std::string file_for(const EffectOptions& options) {
     const std::string& output = options.output.file;
-    if (options.name != "all" || output.ends_with(".html")) {
+    if (std::filesystem::path(output).has_extension()) {
         require_place(options.output);
         return output;
     }
@@ -190,7 +190,12 @@ void write_files(const Context& context, const EffectOptions& options, const std
         context.err << "wrote " << file << '\n';
         return;
     }
-    write_chart_output(context, options.output, effects::charts_of(studies.front(), subject));
+    std::vector<plot::Chart> all;
+    for (const effects::Study& study : studies) {
+        std::vector<plot::Chart> charts = effects::charts_of(study, subject);
+        std::move(charts.begin(), charts.end(), std::back_inserter(all));
+    }
+    write_chart_output(context, options.output, all);
 }
 
 int show_effects(const Context& context, const EffectOptions& options) {

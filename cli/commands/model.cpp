@@ -9,6 +9,7 @@
 #include "cli/charts/model_charts.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/model_serving.h"
+#include "cli/input/model_input.h"
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
 #include "cli/options/model_options.h"
@@ -107,6 +108,7 @@ int run_model(const Context& context, ModelCommand& command) {
     if (program) {
         architecture.name = program->name;
     } else {
+        require_model(command.model.config());
         architecture = command.model.architecture();
         command.model.settle_length(architecture);
     }

@@ -6,6 +6,7 @@
 
 #include "cli/commands/batch.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/compare.h"
 #include "cli/console/decimal_note.h"
 #include "cli/console/json_document.h"
 #include "cli/console/table.h"
@@ -81,6 +82,10 @@ SequenceStep step_of(const model::Machine& machine, const model::StepText& text,
 }
 
 int predict_one(const Context& context, const PredictOptions& options) {
+    if (options.sequence.empty() && has_lists(options.gpu, options.operation)) {
+        if (options.explain) throw InputError("explain: --explain is for one operation at a time");
+        return compare_lists(context, options.gpu, options.operation, options.format);
+    }
     options.operation.require_complete(options.gpu);
     Machines machines = options.gpu.machines(context);
     const model::Machine& machine = machines.at(options.gpu.name());

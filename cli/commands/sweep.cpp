@@ -8,6 +8,7 @@
 #include "cli/charts/chart_output.h"
 #include "cli/charts/sweep_chart.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/compare.h"
 #include "cli/console/progress.h"
 #include "cli/console/table.h"
 #include "cli/input/records.h"
@@ -247,6 +248,10 @@ std::int64_t write_points(const Context& context, const SweepPlan& plan, const G
 }
 
 int sweep(const Context& context, const SweepOptions& options) {
+    const bool for_chart = !options.output.file.empty() || !options.records.empty();
+    if (!for_chart && lists_only_words(options.operation)) {
+        return compare_lists(context, options.gpu, options.operation, options.format);
+    }
     const SweepPlan plan = make_sweep_plan(options.operation.kind(), options.operation.texts(),
                                            PlanUse::sweep, options.x, options.order);
     require_place(options.output);

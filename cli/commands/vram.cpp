@@ -19,6 +19,7 @@
 #include "hardware/units.h"
 #include "model/footprint/footprint.h"
 #include "model/footprint/memory_fit.h"
+#include "programs/configs/presets.h"
 
 namespace ridge::cli {
 namespace {
@@ -169,6 +170,9 @@ Action build_vram(CommandLine& line, std::span<const std::string> arguments) {
     const std::string first = arguments.empty() ? "" : arguments.front();
     if (first == "kv-cache") return build_vram_kv_cache(line);
     if (first == "attention") return build_vram_attention(line, arguments);
+    if (!model::find_operation_kind(first) && programs::is_model(first)) {
+        return build_vram_model(line);
+    }
     const auto options = std::make_shared<VramOptions>(line, arguments);
     line.option("--pass", options->pass, "inference or training (forward and backward)")
         .one_of({"inference", "training"});
@@ -180,6 +184,7 @@ Action build_vram(CommandLine& line, std::span<const std::string> arguments) {
         "  ridge vram softmax --rows 65536 --cols 4096 --pass training --gpu h100-sxm\n"
         "  ridge vram attention --seq 4096 --heads 32 --head-dim 128 --impl torch-flash\n"
         "  ridge vram kv-cache --kind gqa --layers 32 --kv-heads 8 --head-dim 128\n"
+        "  ridge vram qwen3-32b --seq 128Ki --gpu h200\n"
         "See also `ridge vram attention --help` and `ridge vram kv-cache --help`.");
     return [options](const Context& context) { return vram(context, *options); };
 }

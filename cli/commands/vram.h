@@ -14,6 +14,8 @@ namespace ridge::cli {
 [[nodiscard]] Action build_vram_attention(CommandLine& line,
                                           std::span<const std::string> arguments);
 [[nodiscard]] Action build_vram_kv_cache(CommandLine& line);
+/// A whole model: weights, cache, and the peak of a step.
+[[nodiscard]] Action build_vram_model(CommandLine& line);
 
 /// The memory to fit into: --capacity as given, or what a GPU's driver leaves usable.
 struct MemoryLimit {

@@ -85,7 +85,8 @@ measure::RecordFile read_measured_table(const std::string& path, const std::stri
         columns.require(ColumnRole::gpu, "gpu", "add it, or give --gpu NAME");
     }
     columns.require(ColumnRole::measured, "measured_us",
-                    "the time in microseconds; measured_ms, measured_s and measured_ns work too");
+                    "the time in microseconds; measured_ms, latency_us and the like work too; "
+                    "time_us is what `ridge predict` writes");
     measure::RecordFile table;
     while (reader.next()) {
         try {

@@ -286,6 +286,12 @@ Option CommandLine::flag(std::string_view names, std::string& text, std::string_
     return Option(app_->add_flag(std::string(names), text, std::string(help)));
 }
 
+Option CommandLine::shorthand(std::string_view names, std::string& value, std::string_view set_to,
+                              std::string_view help) {
+    const auto set = [&value, word = std::string(set_to)] { value = word; };
+    return Option(app_->add_flag_callback(std::string(names), set, std::string(help)));
+}
+
 void CommandLine::version(std::string_view text) {
     app_->set_version_flag("--version", std::string(text));
 }

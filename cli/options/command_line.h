@@ -91,6 +91,9 @@ class CommandLine {
     Option flag(std::string_view names, bool& set, std::string_view help);
     /// A flag that may also be given a value, `--paged=0`: the text is "true" without one.
     Option flag(std::string_view names, std::string& text, std::string_view help);
+    /// A flag that is short for another option with a value: --json for --format json.
+    Option shorthand(std::string_view names, std::string& value, std::string_view set_to,
+                     std::string_view help);
     void version(std::string_view text);
 
     CommandLine subcommand(std::string_view name, std::string_view description);

@@ -6,12 +6,16 @@
 #include "cli/console/table.h"
 #include "cli/options/command_line.h"
 #include "hardware/error.h"
+#include "hardware/variant.h"
 #include "model/catalogue/catalogue.h"
 
 namespace ridge::cli {
 
 GpuOptions::GpuOptions(CommandLine& line) {
-    line.option("--gpu", gpu_, "GPU by name or alias (see `ridge gpus`; default: $RIDGE_GPU)")
+    line.option(
+            "--gpu", gpu_,
+            "GPU by name or alias (see `ridge gpus`; default: $RIDGE_GPU); h100:1g.10gb is a MIG "
+            "slice, h100@500W a power limit")
         .value("NAME")
         .group("GPU");
     line.option("--gpu-file", files_,
@@ -90,9 +94,21 @@ model::Catalogue GpuOptions::catalogue(const Context& context, std::string_view 
         context.err << "ridge: left out: " << printable(broken) << '\n';
     }
     for (const std::string& file : files_) catalogue.add_file(file);
+    add_variants(catalogue);
     require_effect(catalogue);
     require_known_default(catalogue);
     return catalogue;
+}
+
+/// Adds the slices and power limits that --gpu names.
+void GpuOptions::add_variants(model::Catalogue& catalogue) const {
+    if (gpu_.empty()) return;
+    for (const std::string& name : names()) {
+        const auto variant = hardware::parse_variant(name);
+        if (!variant) continue;
+        const hardware::Description base = catalogue.at(variant->base);
+        catalogue.add_text(variant_toml(base, *variant), name);
+    }
 }
 
 /// InputError, at the place of the setting, if the default names no known GPU.

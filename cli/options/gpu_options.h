@@ -42,6 +42,7 @@ class GpuOptions {
     [[nodiscard]] model::View view() const;
 
   private:
+    void add_variants(model::Catalogue& catalogue) const;
     void require_effect(const model::Catalogue& catalogue) const;
     void require_known_default(const model::Catalogue& catalogue) const;
 

@@ -6,8 +6,7 @@
 #include <sstream>
 
 #include "cli/options/command_line.h"
-#include "cli/options/sweep_range.h"
-#include "hardware/count.h"
+#include "cli/options/lists.h"
 #include "hardware/document.h"
 #include "hardware/error.h"
 #include "hardware/units.h"
@@ -21,24 +20,6 @@ namespace ridge::cli {
 namespace {
 
 constexpr std::int64_t usual_length = 2048;
-
-std::vector<std::string> words_of(const std::string& text, const char* option) {
-    std::vector<std::string> words;
-    std::istringstream stream(text);
-    for (std::string word; std::getline(stream, word, ',');) {
-        if (!word.empty()) words.push_back(word);
-    }
-    if (words.empty()) throw InputError(std::string(option) + " is empty");
-    return words;
-}
-
-std::vector<std::int64_t> counts_of(const std::string& text, const char* option) {
-    if (!is_range(text)) return {parse_count(text, option)};
-    const SweepRange range = parse_range(option, text);
-    if (range.values.empty())
-        throw InputError(std::string(option) + ": '" + text + "' is not a count");
-    return range.values;
-}
 
 constexpr std::array software_words{programs::Software::transformers, programs::Software::compiled,
                                     programs::Software::serving};
@@ -81,7 +62,8 @@ const Value& only(const std::vector<Value>& values, const char* option) {
 
 }  // namespace
 
-ModelOptions::ModelOptions(CommandLine& line, Lists lists) {
+ModelOptions::ModelOptions(CommandLine& line, Lists lists, const UsualStep& usual)
+    : phase_(usual.phase), usual_software_(usual.software) {
     line.positional("config", config_, "a config.json, its folder, a .toml, or a preset (--list)")
         .value("CONFIG");
     line.option("--family", family_, "a family's file, instead of the one that the config names")
@@ -100,7 +82,7 @@ ModelOptions::ModelOptions(CommandLine& line, Lists lists) {
             : "transformers, compiled, serving, or NAME[-VERSION]");
     line.option("--dtype", dtype_, "type of weights and activations");
     line.option("--kv-dtype", kv_dtype_, "type of the cache (default: dtype)");
-    line.option("--quantise", quantise_,
+    line.option("--quantise,--quantize", quantise_,
                 "weights of the layers: none, fp8, fp8_block, int8, int4, nvfp4 or mxfp4 (default: "
                 "as the config's quantization_config says)")
         .one_of({"none", "fp8", "fp8_block", "int8", "int4", "nvfp4", "mxfp4"});
@@ -112,9 +94,8 @@ ModelOptions::ModelOptions(CommandLine& line, Lists lists) {
     line.option("--checkpoint", checkpoint_,
                 "train: none, selective (products and attention kept), or full")
         .one_of({"none", "selective", "full"});
-    line.option("--zero", zero_, "train: ZeRO stage 0 to 3 over --gpus")
-        .in_range(std::int32_t{0}, std::int32_t{3});
-    line.option("--gpus", gpus_, "train: GPUs, each with its own data");
+    line.option("--zero", zero_, "train: ZeRO stage 0 to 3 over --gpus").value("COUNT");
+    line.option("--gpus", gpus_, "train: GPUs, each with its own data").value("COUNT");
     std::vector<std::string> hosts;
     for (const programs::Host& host : programs::hosts()) hosts.emplace_back(host.name);
     line.option("--host", host_,
@@ -127,22 +108,36 @@ ModelOptions::ModelOptions(CommandLine& line, Lists lists) {
 }
 
 ModelOptions::Values ModelOptions::values() const {
-    return {.software = words_of(software_, "software"),
-            .dtypes = words_of(dtype_, "dtype"),
-            .degrees = counts_of(tp_, "tp"),
-            .batches = counts_of(batch_, "batch")};
+    const bool engine = usual_software_ == name_of(programs::Software::serving);
+    const std::string usual = engine && phase_ == "train"
+                                  ? std::string(name_of(programs::Software::transformers))
+                                  : usual_software_;
+    return {.software = words_in(software_.empty() ? usual : software_, "software"),
+            .dtypes = words_in(dtype_, "dtype"),
+            .degrees = counts_in(tp_, "tp"),
+            .batches = counts_in(batch_, "batch"),
+            .copies = counts_in(gpus_, "gpus"),
+            .stages = counts_in(zero_, "zero")};
 }
 
 programs::Request ModelOptions::request() const {
     const Values all = values();
-    return request_of(only(all.software, "software"), only(all.dtypes, "dtype"),
-                      only(all.degrees, "tp"), only(all.batches, "batch"));
+    return request_of({.software = only(all.software, "software"),
+                       .dtype = only(all.dtypes, "dtype"),
+                       .tp = only(all.degrees, "tp"),
+                       .batch = only(all.batches, "batch"),
+                       .copies = only(all.copies, "gpus"),
+                       .zero = only(all.stages, "zero")});
 }
 
 programs::Request ModelOptions::serving_request() const {
     const Values all = values();
-    return request_of(only(all.software, "software"), only(all.dtypes, "dtype"),
-                      all.degrees.front(), only(all.batches, "batch"));
+    return request_of({.software = only(all.software, "software"),
+                       .dtype = only(all.dtypes, "dtype"),
+                       .tp = all.degrees.front(),
+                       .batch = only(all.batches, "batch"),
+                       .copies = only(all.copies, "gpus"),
+                       .zero = only(all.stages, "zero")});
 }
 
 model::SoftwareChoice ModelOptions::software() const {
@@ -150,7 +145,7 @@ model::SoftwareChoice ModelOptions::software() const {
 }
 
 std::vector<std::int64_t> ModelOptions::degrees() const {
-    return counts_of(tp_, "tp");
+    return counts_in(tp_, "tp");
 }
 
 std::vector<std::string> ModelOptions::varying() const {
@@ -159,28 +154,45 @@ std::vector<std::string> ModelOptions::varying() const {
     if (all.software.size() > 1) names.emplace_back("software");
     if (all.dtypes.size() > 1) names.emplace_back("dtype");
     if (all.degrees.size() > 1) names.emplace_back("tp");
+    if (all.copies.size() > 1) names.emplace_back("gpus");
+    if (all.stages.size() > 1) names.emplace_back("zero");
     if (all.batches.size() > 1) names.emplace_back("batch");
     return names;
 }
 
 std::vector<ModelOptions::Variant> ModelOptions::variants() const {
-    const Values all = values();
-    std::vector<Variant> variants;
-    for (const std::string& software : all.software) {
-        for (const std::string& dtype : all.dtypes) {
-            for (const std::int64_t tp : all.degrees) {
-                for (const std::int64_t batch : all.batches) {
-                    Variant variant{.values = {},
-                                    .request = request_of(software, dtype, tp, batch),
-                                    .software = choice_of(software)};
-                    if (all.software.size() > 1) variant.values.push_back(software);
-                    if (all.dtypes.size() > 1) variant.values.push_back(dtype);
-                    if (all.degrees.size() > 1) variant.values.push_back(std::to_string(tp));
-                    if (all.batches.size() > 1) variant.values.push_back(std::to_string(batch));
-                    variants.push_back(std::move(variant));
-                }
+    struct Partial {
+        Choice choice;
+        std::vector<std::string> values;
+    };
+    std::vector<Partial> partial(1);
+    // Replaces each partial variant by one for each value of the list.
+    const auto vary = [&partial](auto Choice::*field, const auto& list) {
+        std::vector<Partial> longer;
+        for (const Partial& before : partial) {
+            for (const auto& value : list) {
+                Partial each = before;
+                each.choice.*field = value;
+                std::ostringstream text;
+                text << value;
+                if (list.size() > 1) each.values.push_back(text.str());
+                longer.push_back(std::move(each));
             }
         }
+        partial = std::move(longer);
+    };
+    const Values all = values();
+    vary(&Choice::software, all.software);
+    vary(&Choice::dtype, all.dtypes);
+    vary(&Choice::tp, all.degrees);
+    vary(&Choice::copies, all.copies);
+    vary(&Choice::zero, all.stages);
+    vary(&Choice::batch, all.batches);
+    std::vector<Variant> variants;
+    for (Partial& each : partial) {
+        variants.push_back({.values = std::move(each.values),
+                            .request = request_of(each.choice),
+                            .software = choice_of(each.choice.software)});
     }
     return variants;
 }
@@ -218,17 +230,16 @@ void ModelOptions::settle_length(const programs::Architecture& architecture) {
     seq_ = positions > 0 ? std::min(usual_length, positions) : usual_length;
 }
 
-programs::Request ModelOptions::request_of(const std::string& software, const std::string& dtype,
-                                           std::int64_t tp, std::int64_t batch) const {
+programs::Request ModelOptions::request_of(const Choice& choice) const {
     using programs::Phase;
     programs::Request request;
     request.phase = phase_ == "train"    ? Phase::train
                     : phase_ == "decode" ? Phase::decode
                                          : Phase::prefill;
-    request.software = software_named(software);
-    request.batch = batch;
+    request.software = software_named(choice.software);
+    request.batch = choice.batch;
     request.seq = seq_ == unnamed ? usual_length : seq_;
-    request.type = model::parse_data_type(dtype, "dtype");
+    request.type = model::parse_data_type(choice.dtype, "dtype");
     request.cache_type =
         kv_dtype_.empty() ? request.type : model::parse_data_type(kv_dtype_, "kv-dtype");
     request.quantisation = programs::parse_quantisation(quantise_, "quantise");
@@ -244,10 +255,11 @@ programs::Request ModelOptions::request_of(const std::string& software, const st
     request.checkpoint = checkpoint_ == "full"        ? programs::Checkpoint::full
                          : checkpoint_ == "selective" ? programs::Checkpoint::selective
                                                       : programs::Checkpoint::none;
-    request.tensor_parallel = tp;
+    request.tensor_parallel = choice.tp;
     request.expert_parallel = ep_;
-    request.zero = zero_;
-    request.data_parallel = gpus_;
+    if (choice.zero < 0 || choice.zero > 3) throw InputError("zero: must be 0 to 3");
+    request.zero = choice.zero;
+    request.data_parallel = choice.copies;
     request.cache = !no_cache_;
     check_phase(request);
     if (request.training() && request.software == programs::Software::serving) {
@@ -282,8 +294,8 @@ void ModelOptions::check_phase(const programs::Request& request) const {
         refuse(!amp_.empty(), "amp", "train");
         refuse(checkpoint_ != "none", "checkpoint", "train");
         refuse(optimizer_ != "adamw", "optimizer", "train");
-        refuse(zero_ != 0, "zero", "train");
-        refuse(gpus_ != 1, "gpus", "train");
+        refuse(request.zero != 0, "zero", "train");
+        refuse(request.data_parallel != 1, "gpus", "train");
     }
     if (request.training()) {
         refuse(no_cache_, "no-cache", "prefill");

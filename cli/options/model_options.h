@@ -3,8 +3,8 @@
 //   ModelOptions options(line, Lists::allowed);
 //   for (const Variant& each : options.variants()) each.names, each.request;
 //
-// If lists are allowed, --software, --dtype, --tp and --batch take several values, and every
-// combination is a variant. Otherwise `request` expects one value of each.
+// If lists are allowed, --software, --dtype, --tp, --gpus, --zero and --batch take several values,
+// and every combination is a variant. Otherwise `request` expects one value of each.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +27,17 @@ class CommandLine;
 
 enum class Lists { refused, allowed };
 
+/// What the options mean when they are not given. A serving engine does not train: a training step
+/// is then that of transformers.
+struct UsualStep {
+    std::string phase = "prefill";
+    std::string software = "transformers";
+};
+
 class ModelOptions {
   public:
-    explicit ModelOptions(CommandLine& line, Lists lists = Lists::refused);
+    explicit ModelOptions(CommandLine& line, Lists lists = Lists::refused,
+                          const UsualStep& usual = {});
 
     [[nodiscard]] const std::string& config() const { return config_; }
     /// The model, by the family that --family names if it is given.
@@ -49,7 +57,7 @@ class ModelOptions {
         programs::Request request;
         model::SoftwareChoice software;  ///< whose kernels; the usual choice for the words of 0.1
     };
-    /// The options with several values, in the order "software", "dtype", "tp", "batch".
+    /// The options with several values, in the order "software", "dtype", "tp", "gpus", "zero", "batch".
     [[nodiscard]] std::vector<std::string> varying() const;
     [[nodiscard]] std::vector<Variant> variants() const;
 
@@ -59,19 +67,23 @@ class ModelOptions {
   private:
     struct Values {
         std::vector<std::string> software, dtypes;
-        std::vector<std::int64_t> degrees, batches;
+        std::vector<std::int64_t> degrees, batches, copies, stages;
     };
     [[nodiscard]] Values values() const;
-    [[nodiscard]] programs::Request request_of(const std::string& software,
-                                               const std::string& dtype, std::int64_t tp,
-                                               std::int64_t batch) const;
+    /// One value of each list.
+    struct Choice {
+        std::string software, dtype;
+        std::int64_t tp = 1, batch = 1, copies = 1, zero = 0;
+    };
+    [[nodiscard]] programs::Request request_of(const Choice& choice) const;
 
     void check_phase(const programs::Request& request) const;
 
     std::string config_;
     std::string family_;
-    std::string phase_ = "prefill";
-    std::string software_ = "transformers";
+    std::string phase_;
+    std::string software_;
+    std::string usual_software_;
     std::string dtype_ = "bf16";
     std::string kv_dtype_;
     std::string quantise_;
@@ -86,8 +98,8 @@ class ModelOptions {
     static constexpr std::int64_t unnamed = std::numeric_limits<std::int64_t>::min();
     std::int64_t seq_ = unnamed;
     std::int64_t ep_ = 1;
-    std::int32_t zero_ = 0;
-    std::int64_t gpus_ = 1;
+    std::string zero_ = "0";
+    std::string gpus_ = "1";
     bool no_cache_ = false;
 };
 

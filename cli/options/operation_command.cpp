@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "hardware/error.h"
+#include "programs/configs/presets.h"
 
 namespace ridge::cli {
 
@@ -21,7 +22,13 @@ bool is_option(const std::string& argument) {
 /// argument that is the name of an operation. InputError if a first word is not an operation.
 std::optional<model::OperationKind> kind_among(std::span<const std::string> arguments) {
     if (arguments.empty()) return std::nullopt;
-    if (!is_option(arguments.front())) return model::parse_operation_kind(arguments.front());
+    const std::string& first = arguments.front();
+    if (!is_option(first)) {
+        if (!model::find_operation_kind(first) && programs::is_model(first)) {
+            throw InputError("op: '" + first + "' is a model", {}, "ridge plan " + first);
+        }
+        return model::parse_operation_kind(first);
+    }
     constexpr std::array<std::string_view, 6> of_texts{"-o",   "--output",  "--from",
                                                        "--op", "--records", "--where"};
     for (std::size_t i = 1; i < arguments.size(); ++i) {
@@ -77,7 +84,10 @@ void add_format_option(CommandLine& line, std::string& format, const std::string
     std::vector<std::string> words;
     std::istringstream stream(choices);
     for (std::string word; std::getline(stream, word, '|');) words.push_back(word);
-    line.option("--format", format, "output format: " + choices).value("FORMAT").one_of(words);
+    const Option whole =
+        line.option("--format", format, "output format: " + choices).value("FORMAT").one_of(words);
+    if (std::find(words.begin(), words.end(), "json") == words.end()) return;
+    line.shorthand("--json", format, "json", "short for --format json").excludes(whole);
 }
 
 Format parse_format(const std::string& given) {

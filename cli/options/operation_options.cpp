@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "hardware/count.h"
 #include "hardware/error.h"
+#include "model/core/data_type.h"
 
 namespace ridge::cli {
 namespace {
@@ -35,6 +37,24 @@ std::string help_of(const model::FieldInfo& info, const model::OperationInfo& op
     return "implementation: " + words;
 }
 
+/// The number of elements of a tensor of that size. InputError if it is not a whole number, or if
+/// elements are given too.
+std::string elements_of(const std::string& size, const std::map<model::Field, std::string>& given) {
+    if (given.count(model::Field::elements) > 0) {
+        throw InputError("bytes: --bytes and --elements cannot be given together");
+    }
+    const auto type = given.find(model::Field::dtype);
+    const std::int64_t element =
+        model::size_of(type == given.end() ? model::DataType::bf16
+                                           : model::parse_data_type(type->second, "dtype"));
+    const std::int64_t bytes = parse_count(size, "bytes", CountUnit::bytes);
+    if (bytes % element != 0) {
+        throw InputError("bytes: " + size + " is no whole number of elements of " +
+                         std::to_string(element) + " bytes");
+    }
+    return std::to_string(bytes / element);
+}
+
 }  // namespace
 
 OperationOptions::OperationOptions(CommandLine& line, model::OperationKind kind) {
@@ -52,6 +72,12 @@ OperationOptions::OperationOptions(CommandLine& line, model::OperationKind kind)
     };
     for (const model::Field field : operation.required) add(field, true);
     for (const model::Field field : operation.optional) add(field, false);
+    if (model::applies(kind, model::Field::elements) &&
+        !model::applies(kind, model::Field::bytes)) {
+        line.option("--bytes", bytes_, "size of one tensor, 8MB, instead of --elements")
+            .value("SIZE")
+            .group("Operation");
+    }
     if (kind == model::OperationKind::elementwise) {
         line.flag("--unfused", unfused_, "one kernel per function: the same as --impl unfused")
             .group("Operation");
@@ -65,6 +91,7 @@ std::map<model::Field, std::string> OperationOptions::texts() const {
             if (!text.empty()) given[field] = text;
         }
     }
+    if (!bytes_.empty()) given[model::Field::elements] = elements_of(bytes_, given);
     if (unfused_) {
         const auto other = given.find(model::Field::impl);
         if (other != given.end() && other->second != "unfused") {

@@ -29,6 +29,7 @@ class OperationOptions {
   private:
     std::map<model::Field, std::string> texts_;
     std::map<model::Field, std::string> flags_;  ///< as given: --paged=0 differs from no --paged
+    std::string bytes_;                          ///< --bytes, if the operation has elements
     bool unfused_ = false;
 };
 

@@ -50,6 +50,10 @@ void add_largest(StepAnswer& answer);
 [[nodiscard]] std::int64_t gpus_of_batch(const programs::Request& request);
 
 [[nodiscard]] Json json_of(const StepAnswer& answer);
+/// Only its memory: what is there, and whether it fits.
+void write_memory(const Context& context, const StepAnswer& answer);
+/// The parts of its memory in bytes.
+[[nodiscard]] Json memory_json(const StepAnswer& answer);
 void write_step(const Context& context, const StepAnswer& answer, bool all_kernels, Format format);
 
 }  // namespace ridge::cli

@@ -1,6 +1,7 @@
 #include "measure/record/csv_reader.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <system_error>
 
@@ -21,8 +22,8 @@ std::string reason(int code) {
 
 }  // namespace
 
-CsvReader::CsvReader(std::istream& stream, std::string file)
-    : stream_(stream), file_(std::move(file)) {
+CsvReader::CsvReader(std::istream& stream, std::string file, char separator)
+    : stream_(stream), file_(std::move(file)), separator_(separator) {
     if (!fill()) return;
     const std::string_view begin(buffer_);
     if (begin.starts_with(byte_order_mark)) position_ = byte_order_mark.size();
@@ -116,7 +117,7 @@ void CsvReader::take(std::size_t length) {
 
 void CsvReader::split(std::string_view row) {
     while (true) {
-        const std::size_t comma = row.find(',');
+        const std::size_t comma = row.find(separator_);
         cells_.push_back(row.substr(0, comma));
         if (comma == std::string_view::npos) return;
         row.remove_prefix(comma + 1);
@@ -142,7 +143,7 @@ std::string CsvReader::read_cells(std::size_t& offset) {
         std::string problem =
             at(offset) == '"' ? read_quoted_cell(offset, cell) : read_plain_cell(offset, cell);
         if (!problem.empty()) return problem;
-        if (at(offset) != ',') return {};
+        if (at(offset) != separator_) return {};
         ++offset;
     }
 }
@@ -163,12 +164,12 @@ std::string CsvReader::read_quoted_cell(std::size_t& offset, std::string& cell) 
     }
     if (at(offset) == '\r' && (at(offset + 1) == '\n' || at(offset + 1) == end_of_input)) ++offset;
     const int behind = at(offset);
-    if (behind == ',' || behind == '\n' || behind == end_of_input) return {};
+    if (behind == separator_ || behind == '\n' || behind == end_of_input) return {};
     return "text follows a closing quote";
 }
 
 std::string CsvReader::read_plain_cell(std::size_t& offset, std::string& cell) {
-    constexpr std::string_view ends = ",\n\"";
+    const std::array<char, 3> ends{separator_, '\n', '"'};
     while (at(offset) != end_of_input) {
         if (offset > longest_row) return std::string(too_long);
         const auto begin = buffer_.begin() + static_cast<std::ptrdiff_t>(position_ + offset);
@@ -177,7 +178,7 @@ std::string CsvReader::read_plain_cell(std::size_t& offset, std::string& cell) {
         offset += static_cast<std::size_t>(end - begin);
         if (end == buffer_.end()) continue;
         if (*end == '"') return "a quote is inside a cell that does not begin with one";
-        if (*end == ',') return {};
+        if (*end == separator_) return {};
         break;
     }
     if (!cell.empty() && cell.back() == '\r') cell.pop_back();

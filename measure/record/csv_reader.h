@@ -25,7 +25,8 @@ namespace ridge::measure {
 class CsvReader {
   public:
     /// InputError when the stream fails or the input looks like UTF-16.
-    CsvReader(std::istream& stream, std::string file);
+    /// `separator` is ',' or, in tables of other programs, a tab or ';'.
+    CsvReader(std::istream& stream, std::string file, char separator = ',');
 
     /// Reads the next row; returns false at the end. If `problem` is not empty, the row is broken
     /// and its cells are those of its first line, split at every comma. InputError when reading
@@ -62,6 +63,7 @@ class CsvReader {
 
     std::istream& stream_;
     std::string file_;
+    char separator_;
     std::string buffer_;
     std::size_t position_ = 0;  ///< start of the unread part of the buffer
     bool at_end_ = false;

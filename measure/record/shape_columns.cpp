@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "hardware/error.h"
 #include "hardware/nearest.h"
@@ -13,22 +14,46 @@ namespace {
 struct NamedRole {
     std::string_view name;
     ColumnRole role;
-    Time unit{};  ///< of a measured time
 };
-constexpr std::array roles{NamedRole{"op", ColumnRole::operation},
-                           NamedRole{"operation", ColumnRole::operation},
-                           NamedRole{"gpu", ColumnRole::gpu},
-                           NamedRole{"measured_us", ColumnRole::measured, units::us},
-                           NamedRole{"measured_ns", ColumnRole::measured, units::ns},
-                           NamedRole{"measured_ms", ColumnRole::measured, units::ms},
-                           NamedRole{"measured_s", ColumnRole::measured, units::s},
-                           NamedRole{"count", ColumnRole::count},
-                           NamedRole{"name", ColumnRole::name}};
+constexpr std::array roles{
+    NamedRole{"op", ColumnRole::operation}, NamedRole{"operation", ColumnRole::operation},
+    NamedRole{"gpu", ColumnRole::gpu},      NamedRole{"measured_us", ColumnRole::measured},
+    NamedRole{"count", ColumnRole::count},  NamedRole{"name", ColumnRole::name}};
 constexpr std::array<std::string_view, 4> remarks{"source", "kernel", "note", "comment"};
 
 bool may_stand(std::string_view name, const OtherColumns& others) {
     return others.all || std::find(remarks.begin(), remarks.end(), name) != remarks.end() ||
            std::find(others.names.begin(), others.names.end(), name) != others.names.end();
+}
+
+constexpr std::array<std::string_view, 9> times{
+    "measured", "time", "duration", "latency", "elapsed", "median", "mean", "average", "avg"};
+
+struct NamedUnit {
+    std::string_view name;
+    Time unit;
+};
+constexpr std::array time_units{
+    NamedUnit{"ns", units::ns},           NamedUnit{"us", units::us},
+    NamedUnit{"\xc2\xb5s", units::us},    NamedUnit{"\xce\xbcs", units::us},
+    NamedUnit{"usec", units::us},         NamedUnit{"microseconds", units::us},
+    NamedUnit{"ms", units::ms},           NamedUnit{"msec", units::ms},
+    NamedUnit{"milliseconds", units::ms}, NamedUnit{"s", units::s},
+    NamedUnit{"sec", units::s},           NamedUnit{"seconds", units::s}};
+
+/// The words of a name in small letters, split at everything that is no letter.
+std::vector<std::string> small_words(std::string_view name) {
+    std::vector<std::string> words{""};
+    for (const char c : name) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (std::isalpha(byte) != 0 || byte >= 0x80) {
+            words.back() += static_cast<char>(std::tolower(byte));
+        } else if (!words.back().empty()) {
+            words.emplace_back();
+        }
+    }
+    if (words.back().empty()) words.pop_back();
+    return words;
 }
 
 std::string nearest_column(std::string_view name) {
@@ -40,6 +65,20 @@ std::string nearest_column(std::string_view name) {
 }
 
 }  // namespace
+
+std::optional<Time> unit_of_time_column(std::string_view name) {
+    std::vector<std::string> words = small_words(name);
+    if (words.empty()) return std::nullopt;
+    const auto* const unit =
+        std::find_if(time_units.begin(), time_units.end(),
+                     [&](const NamedUnit& each) { return each.name == words.back(); });
+    if (unit != time_units.end()) words.pop_back();
+    const bool all = std::all_of(words.begin(), words.end(), [](const std::string& word) {
+        return std::find(times.begin(), times.end(), word) != times.end();
+    });
+    if (!all) return std::nullopt;
+    return unit == time_units.end() ? Time{} : unit->unit;
+}
 
 OtherColumns parse_kept_columns(std::string_view text) {
     if (text == "all") return {.names = {}, .all = true};
@@ -73,10 +112,19 @@ ShapeColumns::ShapeColumns(CsvReader& reader, const OtherColumns& others) : file
 ShapeColumns::Column ShapeColumns::column_of(std::string_view name,
                                              const OtherColumns& others) const {
     for (const NamedRole& each : roles) {
-        if (same_word(name, each.name)) return {.role = each.role, .unit = each.unit};
+        if (each.role == ColumnRole::measured) continue;
+        if (same_word(name, each.name)) return {.role = each.role};
     }
     for (const model::FieldInfo& info : model::field_table()) {
         if (same_word(name, info.name)) return {.role = ColumnRole::field, .field = info.field};
+    }
+    if (!others.all && may_stand(name, others)) return {};
+    if (const auto unit = unit_of_time_column(name)) {
+        if (*unit > Time{}) return {.role = ColumnRole::measured, .unit = *unit};
+        if (others.unit > Time{}) return {.role = ColumnRole::measured, .unit = others.unit};
+        throw InputError("the column '" + std::string(name) + "' has no unit", {file_, 1, 1},
+                         "name it " + std::string(name) + "_us, " + std::string(name) +
+                             "_ms, ...; ridge diagnose takes --unit us, too");
     }
     if (may_stand(name, others)) return {};
     if (name.find_first_of(";\t") != name.npos) {

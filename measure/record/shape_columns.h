@@ -5,12 +5,14 @@
 //   const ShapeColumns columns(reader, {.names = {"comment"}});
 //   while (reader.next()) columns.parameters(kind, reader.cells(), {})
 //
-// Columns are the field names of the model plus `op` (or `operation`), `gpu`, one of `measured_us`,
-// `measured_ms`, `measured_s` and `measured_ns`, and `count` and `name` of an operation in a
-// sequence. Any other column is refused, because it may be a misspelt field, unless the caller
+// Columns are the field names of the model plus `op` (or `operation`), `gpu`, one measured time, and
+// `count` and `name` of an operation in a sequence. A measured time is named by what it is and its
+// unit: measured_us, time_ms, "Duration (ns)", us. A time without a unit is refused, because a
+// factor of 1000 would pass in silence, unless the caller gives the unit. Any other column is refused, because it may be a misspelt field, unless the caller
 // allows it.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,7 +31,12 @@ enum class ColumnRole { operation, gpu, field, measured, count, name, other };
 struct OtherColumns {
     std::vector<std::string> names;
     bool all = false;
+    Time unit{};  ///< of a measured time whose name has none; zero: refused
 };
+
+/// The unit in the name of a column of measured times: "time_ms", "Duration [us]", "ns". Zero if the
+/// name is that of a time but has no unit; empty for any other name.
+[[nodiscard]] std::optional<Time> unit_of_time_column(std::string_view name);
 
 /// Parses "a,b", or "all" for any column.
 [[nodiscard]] OtherColumns parse_kept_columns(std::string_view text);

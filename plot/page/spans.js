@@ -1,11 +1,15 @@
 // Bars of a timeline: drawn as far as they can be distinguished, named if there is room, and found
 // under the pointer. These are methods of ChartView.
 
-const inNanoseconds = (span, unit) => span * ({s: 1e9, ms: 1e6, 'µs': 1e3, us: 1e3, ns: 1}[unit] || 1);
+const nanoseconds = {s: 1e9, ms: 1e6, 'µs': 1e3, us: 1e3, ns: 1};
 const timeText = (ns) => {
   const [unit, size] = [['s', 1e9], ['ms', 1e6], ['µs', 1e3], ['ns', 1]].find(([, scale]) => ns >= scale) || ['ns', 1];
   return numberText(ns / size, 4) + ' ' + unit;
 };
+// Bars of a timeline have a start and a duration; bars of something else, such as GiB, a size.
+const barTerms = (from, to, unit) => unit in nanoseconds
+  ? [['start', timeText(from * nanoseconds[unit])], ['duration', timeText((to - from) * nanoseconds[unit])]]
+  : [['size', numberText(to - from, 4) + ' ' + unit]];
 
 Object.assign(ChartView.prototype, {
   // Neighbours of one colour that are closer than half a pixel share a bar; their number is kept
@@ -77,8 +81,7 @@ Object.assign(ChartView.prototype, {
       const {data} = this;
       const [from, to, lane, sort] = data.spans[bar.i];
       const {name, series, terms} = data.sorts[sort];
-      const {unit} = data.x;
-      const times = [['start', timeText(inNanoseconds(from, unit))], ['duration', timeText(inNanoseconds(to - from, unit))]];
+      const times = barTerms(from, to, data.x.unit);
       const more = bar.count > 1 ? [['here', bar.count + ' bars; zoom in to tell them apart']] : [];
       this.fill({name, series, level: data.y.names[lane - 1], kind: '', terms: [...times, ...more, ...terms]});
     }

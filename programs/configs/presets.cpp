@@ -62,7 +62,27 @@ Architecture read_file(const std::string& path, std::shared_ptr<const Family> fa
     return a;
 }
 
+/// The name without its organisation: "meta-llama/Llama-3.1-8B" is llama-3.1-8b.
+std::string own_name(const std::string& name) {
+    return lower(name.substr(name.rfind('/') + 1));
+}
+
+/// The preset of this name, or of a name of the Hugging Face hub, "organisation/Name".
+const hardware::EmbeddedFile* find_preset(const std::string& name) {
+    const std::string wanted = own_name(name);
+    for (const hardware::EmbeddedFile& file : embedded_presets()) {
+        if (stem_of(file.path) == wanted || same_name(stem_of(file.path), wanted)) return &file;
+    }
+    return nullptr;
+}
+
 }  // namespace
+
+bool is_model(const std::string& name) {
+    std::error_code ignored;
+    return !name.empty() &&
+           (std::filesystem::exists(name, ignored) || find_preset(name) != nullptr);
+}
 
 std::vector<std::string> preset_names() {
     std::vector<std::string> names;
@@ -78,15 +98,10 @@ Architecture find_model(const std::string& name, std::shared_ptr<const Family> f
         return read_file((std::filesystem::path(name) / "config.json").string(), std::move(family));
     }
     if (std::filesystem::exists(name, ignored)) return read_file(name, std::move(family));
-    // A name of the Hugging Face hub, "organisation/Name", finds the preset of that name.
-    const std::string full = lower(name);
-    const std::string wanted = full.substr(full.rfind('/') + 1);
-    for (const hardware::EmbeddedFile& file : embedded_presets()) {
-        if (stem_of(file.path) == wanted || same_name(stem_of(file.path), wanted)) {
-            return read_config(file.text, "preset " + stem_of(file.path), std::move(family));
-        }
+    if (const hardware::EmbeddedFile* preset = find_preset(name)) {
+        return read_config(preset->text, "preset " + stem_of(preset->path), std::move(family));
     }
-    const std::vector<std::string> close = near(wanted, preset_names(), 4);
+    const std::vector<std::string> close = near(own_name(name), preset_names(), 4);
     std::string hint;
     for (const std::string& candidate : close) hint += (hint.empty() ? "" : ", ") + candidate;
     throw InputError(

@@ -21,8 +21,11 @@ namespace ridge::programs {
 
 [[nodiscard]] std::vector<std::string> preset_names();
 
-/// Accepts a folder, a file, or the name of a preset (in any case). Throws InputError with near
-/// names for anything else. `family` replaces the one that the config names.
+/// Whether `find_model` would find it: a folder or file, or the name of a preset.
+[[nodiscard]] bool is_model(const std::string& name);
+
+/// Accepts a folder, a file, or the name of a preset (in any case, also as "organisation/Name"). Throws
+/// InputError with near names for anything else. `family` replaces the one that the config names.
 [[nodiscard]] Architecture find_model(const std::string& name,
                                       std::shared_ptr<const Family> family = nullptr);
 

@@ -147,10 +147,11 @@ nb::dict vocabulary() {
     return both;
 }
 
-/// Runs a command as the program does; returns exit code, output and error output.
-std::tuple<int, std::string, std::string> run(const std::vector<std::string>& arguments,
-                                              int width) {
-    std::istringstream in;
+/// Runs a command as the program does, with `input` as its standard input; returns exit code,
+/// output and error output.
+std::tuple<int, std::string, std::string> run(const std::vector<std::string>& arguments, int width,
+                                              const std::string& input) {
+    std::istringstream in(input);
     std::ostringstream out;
     std::ostringstream err;
     const cli::Context context{.in = in, .out = out, .err = err, .width = width};
@@ -179,6 +180,7 @@ NB_MODULE(_core, module) {
     module.def("dispatch_facts", &ridge::python::dispatch_facts, nb::arg("gpu"));
     module.def("replay", &ridge::python::replay, nb::arg("events"));
     module.def("vocabulary", &ridge::python::vocabulary);
-    module.def("run", &ridge::python::run, nb::arg("arguments"), nb::arg("width") = 80);
+    module.def("run", &ridge::python::run, nb::arg("arguments"), nb::arg("width") = 80,
+               nb::arg("input") = "");
     ridge::python::bind_table(module);
 }

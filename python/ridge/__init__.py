@@ -3,6 +3,8 @@
 >>> import ridge
 >>> p = ridge.predict("matmul", m=4096, n=4096, k=4096, gpu="h100-sxm")
 >>> p.time_us, p.bound
+>>> ridge.plan("llama-3.1-70b", gpu="h100").verdict             # does it fit, how fast
+>>> ridge.diagnose("times.csv", gpu="h100").rows                 # what is slow, and why
 >>> ridge.predict_table(frame, operation="matmul", gpu="h100-sxm")   # about a million rows per second
 
 Names are those of the JSON that the program `ridge` writes. Times are in microseconds, sizes in bytes, and
@@ -15,8 +17,22 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ._answer import Answer, InputError
-from ._command import command, gpus, model, trace, vram
+from ._answer import Answer, Answers, InputError
+from ._command import (
+    calibrate,
+    command,
+    compare,
+    diagnose,
+    effect,
+    gpus,
+    model,
+    occupancy,
+    ops,
+    plan,
+    trace,
+    validate,
+    vram,
+)
 from ._core import __version__
 from ._predict import Prediction, predict
 
@@ -27,20 +43,29 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer",
+    "Answers",
     "InputError",
     "Prediction",
     "Roofline",
     "__version__",
+    "calibrate",
     "command",
+    "compare",
+    "diagnose",
+    "effect",
     "explore",
     "gpus",
     "model",
+    "occupancy",
+    "ops",
+    "plan",
     "predict",
     "predict_table",
     "read_records",
     "roofline",
     "sweep",
     "trace",
+    "validate",
     "vram",
 ]
 

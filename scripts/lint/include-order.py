@@ -81,8 +81,9 @@ EFFECTS = RECORD + PROGRAMS + ["plot"]
 ROOMS["effects/core"] = EFFECTS
 ROOMS["effects/lessons"] = EFFECTS + ["effects/core"]
 ROOMS["effects"] = EFFECTS + ["effects/core", "effects/lessons"]
+ROOMS["answers"] = RECORD + PROGRAMS
 LIBRARIES = RECORD + KERNEL + PROGRAMS + [
-    "measure/run", "measure/ranks", "measure/judge", "measure/fit", "plot", "effects"
+    "measure/run", "measure/ranks", "measure/judge", "measure/fit", "plot", "effects", "answers"
 ]
 for room, below in {
     "console": [],
@@ -93,7 +94,7 @@ for room, below in {
     "commands": ["console", "input", "views", "options", "charts"],
 }.items():
     ROOMS["cli/" + room] = LIBRARIES + ["cli/" + each for each in below]
-ROOMS["cli"] = LIBRARIES + ["cli/commands", "cli/options", "cli/console"]
+ROOMS["cli"] = LIBRARIES + ["cli/commands", "cli/options", "cli/input", "cli/console"]
 ROOMS["explorer"] = ["cli", "cli/console", "cli/input"]
 
 LONGEST = 500
@@ -108,7 +109,7 @@ HEAVY = {"CLI": "cli/options/command_line.cpp", "fast_float": "hardware/number_t
 LACKING = re.compile(r"std::(ranges::|views::|jthread|stop_token|bit_cast|format\()|<(stop_token|format|ranges|source_location)>")
 SOURCES = {".h", ".cpp", ".cu", ".cuh"}
 OTHER_CODE = {".py", ".js", ".css", ".cmake"}  # not subject to the rules of inclusion
-LAYERS = ("hardware", "model", "kernel", "measure", "programs", "plot", "effects", "cli", "explorer")
+LAYERS = ("hardware", "model", "kernel", "measure", "programs", "plot", "effects", "answers", "cli", "explorer")
 
 
 def too_long(root, path):

@@ -72,7 +72,7 @@ constexpr Nonsense all_nonsense[] = {
     {"predict", "op is missing"},
     {"vram", "for example: ridge vram matmul"},
     {"plot", "name a subcommand: scatter, sweep"},
-    {"predict copy --elements 4 --gpu h100,a100", "`ridge compare` and `ridge sweep` take several"},
+    {"roofline --gpu h100,a100", "`ridge compare` and `ridge sweep` take several"},
     {"predict --op \"matmul m=4 n=4 k=4 heads=3\" --gpu h100-sxm", "heads"},
     {"predict --op \"matmul m\" --gpu h100-sxm", "field=value"},
     {"predict --op \"matmul m=4 n=4 k=4 m=8\" --gpu h100-sxm", "'m' is given twice"},

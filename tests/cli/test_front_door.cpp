@@ -143,7 +143,11 @@ TEST_CASE("unknown names get a suggestion") {
         {"occupancy --thread 64", "did you mean '--threads'?"},
         {"predict --from", "--from: FILE is missing"},
         {"gpus h100", "unexpected argument 'h100'; subcommands: "},
-        {"model meta-llama/Llama-3.1-8B --gpu h100", "closest presets: llama-3.1-8b"},
+        {"model meta-llama/Llama-3.9-8B --gpu h100", "closest presets: llama-3"},
+        {"llama-70b", "a model? ridge plan llama-"},
+        {"softmax", "ridge predict softmax"},
+        {"help prdict", "did you mean 'predict'?"},
+        {"plan matmul --gpu h100", "ridge predict matmul"},
         {"predict matmul 5 --m 4 --n 4 --k 4 --gpu h100", "unexpected argument '5'"}};
     for (const auto& [line, part] : cases) {
         CAPTURE(line);

@@ -89,11 +89,12 @@ TEST_CASE("the program prints the golden transcripts") {
         }
         ++count;
     }
-    CHECK(count == 33);
+    CHECK(count == 36);
 }
 
 TEST_CASE("README and docs show what the program prints") {
-    const std::filesystem::path path = GENERATE(as<std::string>(), RIDGE_README, RIDGE_MODEL_PAGE);
+    const std::filesystem::path path =
+        GENERATE(as<std::string>(), RIDGE_README, RIDGE_GUIDE, RIDGE_MODEL_PAGE);
     CAPTURE(path.string());
     std::string readme = text_of(path);
     std::size_t commands = 0;

@@ -1,0 +1,130 @@
+#include "answers/candidate.h"
+
+#include <algorithm>
+
+#include "programs/software/recorder.h"
+
+namespace ridge::answers {
+
+using programs::Phase;
+using programs::StepMemory;
+
+PlanRow row_of(const Place& place, const Layout& layout) {
+    PlanRow row;
+    row.gpu = place.machine->name;
+    row.title = place.machine->title;
+    row.gpus = layout.gpus();
+    row.usable = place.usable;
+    row.layout = layout;
+    if (place.price) row.price_per_hour = *place.price * static_cast<double>(row.gpus);
+    return row;
+}
+
+Spread spread_of(const programs::StepTime& time) {
+    const programs::Totals& total = time.gpu.total;
+    return {.time = time.wall,
+            .low = std::max(time.host, time.wall - (total.time - total.low)),
+            .high = time.wall + (total.high - total.time)};
+}
+
+Spread operator+(const Spread& a, const Spread& b) {
+    return {.time = a.time + b.time, .low = a.low + b.low, .high = a.high + b.high};
+}
+
+Spread operator*(double factor, const Spread& spread) {
+    return {.time = factor * spread.time, .low = factor * spread.low, .high = factor * spread.high};
+}
+
+MemoryNeed need_of(const StepMemory& memory) {
+    MemoryNeed need;
+    for (const StepMemory::Part& part : memory.parts) {
+        if (part.name == programs::model_phase::weights) {
+            need.weights += part.bytes;
+        } else if (part.name == programs::model_phase::cache) {
+            need.cache += part.bytes;
+        } else if (part.name == programs::model_phase::optimizer) {
+            need.optimizer += part.bytes;
+        } else if (part.name == "gradients") {
+            need.gradients += part.bytes;
+        } else {
+            need.activations += part.bytes;
+        }
+    }
+    return need;
+}
+
+void judge_memory(PlanRow& row, std::int64_t reserve) {
+    row.memory.reserve = reserve;
+    row.fits = row.memory.total() <= row.usable;
+}
+
+std::optional<std::int64_t> sequences_of_copy(const PlanQuestion& question, const Layout& layout) {
+    if (!question.batch) return std::nullopt;
+    if (question.purpose == Purpose::serve) {
+        return (*question.batch + layout.copies - 1) / layout.copies;
+    }
+    if (*question.batch % layout.copies != 0) return std::nullopt;
+    return *question.batch / layout.copies;
+}
+
+Serving::Serving(const programs::Architecture& architecture, const PlanQuestion& question,
+                 const Place& place, const Layout& layout)
+    : architecture_(architecture), question_(question), place_(place), layout_(layout) {
+    programs::Request prefill = request(Phase::prefill);
+    prefill.seq = question.seq;
+    const programs::ModelStep step = make_step(architecture, prefill);
+    prefill_activations_ = need_of(memory_of(step)).activations;
+    const programs::StepTime time = predict(step, *place.machine, place.host);
+    if (const auto why = first_not_modelled(step.program, time.gpu)) {
+        reason_ = *why;
+    } else {
+        prefill_ = spread_of(time);
+    }
+}
+
+programs::Request Serving::request(Phase phase) const {
+    programs::Request request;
+    request.phase = phase;
+    request.software = question_.software;
+    request.type = question_.type;
+    request.cache_type = question_.cache_type;
+    request.quantisation = question_.quantisation;
+    request.tensor_parallel = layout_.tensor_parallel;
+    request.expert_parallel = layout_.expert_parallel;
+    if (place_.machine->sm_count > 0) request.multiprocessors = place_.machine->sm_count;
+    return request;
+}
+
+PlanRow Serving::row(std::int64_t batch) const {
+    PlanRow row = row_of(place_, layout_);
+    row.layout.micro_batch = batch;
+    row.batch = batch * layout_.copies;
+    programs::Request decode = request(Phase::decode);
+    decode.batch = batch;
+    decode.seq = question_.seq + question_.answer;
+    const StepMemory memory = memory_of(make_step(architecture_, decode));
+    row.memory = need_of(memory);
+    row.memory.activations = std::max(row.memory.activations, prefill_activations_);
+    judge_memory(row, question_.reserve);
+    row.reason = reason_;
+    if (!row.fits || !prefill_) return row;
+    decode.seq = question_.seq + question_.answer / 2;
+    const programs::ModelStep step = make_step(architecture_, decode, false);
+    const programs::StepTime time = predict(step, *place_.machine, place_.host);
+    if (const auto why = first_not_modelled(step.program, time.gpu)) {
+        row.reason = *why;
+        return row;
+    }
+    row.host_bound = time.host_bound();
+    // Each sequence's prefill delays all sequences of its copy once. (W6)
+    const double share = static_cast<double>(batch) / static_cast<double>(question_.answer);
+    row.pace = spread_of(time) + share * *prefill_;
+    row.first_token = prefill_;
+    row.tokens_per_s = static_cast<double>(row.batch) / row.pace->time.in(units::s);
+    const programs::Targets& targets = question_.targets;
+    row.meets_targets = (!targets.tpot || row.pace->time <= *targets.tpot) &&
+                        (!targets.ttft || row.first_token->time <= *targets.ttft);
+    return row;
+}
+
+}  // namespace ridge::answers

@@ -1,0 +1,68 @@
+// One layout of a model on some GPUs, with its memory and its time.
+//
+//   Serving serving(architecture, question, place, layout);
+//   serving.row(32);                      // 32 sequences in each copy
+//   training_row(architecture, question, place, layout);   // with its micro-batch
+//
+// Method: steps of programs/model_step.h. Memory is what is in use at the peak of the step. What
+// PyTorch's allocator keeps beyond that does not count, because it gives cached segments back
+// before it fails. The 80 % band of a time is that of its kernels; the host's part has none.
+#pragma once
+
+#include <cstdint>
+
+#include "answers/plan.h"
+
+namespace ridge::answers {
+
+/// A row without answers, for a layout on a GPU.
+[[nodiscard]] PlanRow row_of(const Place& place, const Layout& layout);
+
+/// The wall time of a step with the band of its kernels.
+[[nodiscard]] Spread spread_of(const programs::StepTime& time);
+[[nodiscard]] Spread operator+(const Spread& a, const Spread& b);
+[[nodiscard]] Spread operator*(double factor, const Spread& spread);
+
+/// Memory of a step at its peak. Everything that is not named otherwise counts as activations.
+[[nodiscard]] MemoryNeed need_of(const programs::StepMemory& memory);
+
+/// A served model in one layout; the prefill is predicted once for all batches.
+class Serving {
+  public:
+    Serving(const programs::Architecture& architecture, const PlanQuestion& question,
+            const Place& place, const Layout& layout);
+
+    /// `batch` sequences in each copy. Without a time if it does not fit or is not modelled.
+    [[nodiscard]] PlanRow row(std::int64_t batch) const;
+
+  private:
+    [[nodiscard]] programs::Request request(programs::Phase phase) const;
+
+    const programs::Architecture& architecture_;
+    const PlanQuestion& question_;
+    const Place& place_;
+    Layout layout_;
+    std::int64_t prefill_activations_ = 0;
+    std::optional<Spread> prefill_;
+    std::string reason_;
+};
+
+/// A training step with the micro-batch and the accumulation of the layout.
+[[nodiscard]] PlanRow training_row(const programs::Architecture& architecture,
+                                   const PlanQuestion& question, const Place& place,
+                                   const Layout& layout);
+
+/// The same for adapters on frozen weights (LoRA), which may be quantised (QLoRA).
+[[nodiscard]] PlanRow adapter_row(const programs::Architecture& architecture,
+                                  const PlanQuestion& question, const Place& place,
+                                  const Layout& layout);
+
+/// Adds the reserve and decides whether the row fits.
+void judge_memory(PlanRow& row, std::int64_t reserve);
+
+/// Sequences of one copy, if a batch was asked for: rounded up in serving; empty in training if the
+/// copies cannot share the batch evenly.
+[[nodiscard]] std::optional<std::int64_t> sequences_of_copy(const PlanQuestion& question,
+                                                            const Layout& layout);
+
+}  // namespace ridge::answers

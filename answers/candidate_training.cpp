@@ -1,0 +1,222 @@
+// Training steps of a layout: the whole model, or adapters on frozen weights.
+#include <algorithm>
+#include <utility>
+
+#include "answers/candidate.h"
+#include "model/predict.h"
+#include "programs/configs/weights.h"
+#include "programs/software/recorder.h"
+
+namespace ridge::answers {
+namespace {
+
+programs::Request request_of(const PlanQuestion& question, const Place& place,
+                             const Layout& layout) {
+    programs::Request request;
+    request.phase = programs::Phase::train;
+    request.software = question.software;
+    request.batch = layout.micro_batch;
+    request.seq = question.seq;
+    request.type = question.type;
+    request.cache_type = question.type;
+    request.logits = programs::Logits::all;
+    request.quantisation = programs::Quantisation::none;
+    request.mixed = question.mixed;
+    request.checkpoint = layout.checkpoint;
+    request.tensor_parallel = layout.tensor_parallel;
+    request.zero = layout.zero;
+    request.data_parallel = layout.copies;
+    if (place.machine->sm_count > 0) request.multiprocessors = place.machine->sm_count;
+    return request;
+}
+
+/// Bytes of optimizer states kept in one byte each, with a scale in fp32 for every 256.
+std::int64_t eight_bit(std::int64_t bytes, std::int64_t element) {
+    const std::int64_t elements = bytes / element;
+    return elements + elements / 256 * 4;
+}
+
+void set_rate(PlanRow& row, const PlanQuestion& question) {
+    const double tokens = static_cast<double>(row.batch) * static_cast<double>(question.seq);
+    row.tokens_per_s = tokens / row.pace->time.in(units::s);
+}
+
+/// What is allocated at most during the step, without what stays until its end: the gradients of
+/// the weights.
+std::int64_t peak_without_gradients(const programs::ModelStep& made) {
+    const model::MemoryPlan& plan = made.memory;
+    std::size_t forward = 0;
+    std::size_t end = plan.steps().size();
+    for (const model::MemoryPlan::Phase& phase : plan.phases()) {
+        if (phase.name == programs::model_phase::forward) forward = phase.first;
+        if (phase.name == programs::model_phase::backward) end = phase.last;
+    }
+    std::int64_t level = 0;
+    std::int64_t peak = 0;
+    for (std::size_t at = 0; at < end; ++at) {
+        const model::MemoryPlan::Step& step = plan.steps()[at];
+        const model::MemoryPlan::Allocation& each = plan.allocations()[step.allocation];
+        const bool gradient = made.purposes[step.allocation] == programs::Purpose::gradient;
+        if (gradient && each.taken >= forward && each.given >= end) continue;
+        level += step.takes ? each.bytes : -each.bytes;
+        if (at >= forward) peak = std::max(peak, level);
+    }
+    return peak;
+}
+
+/// The products to which adapters are added, with their number: those of attention and mlp.
+struct Adapted {
+    std::int64_t parameters = 0;
+    std::int64_t matrices = 0;
+    std::vector<programs::Weight> products{};
+};
+Adapted adapted(const programs::Architecture& architecture, std::int64_t rank) {
+    Adapted result;
+    for (programs::Weight& weight : weights_of(architecture)) {
+        if (weight.role != programs::WeightRole::product) continue;
+        result.parameters += rank * (weight.rows + weight.columns) * weight.count;
+        result.matrices += weight.count;
+        result.products.push_back(weight);
+    }
+    return result;
+}
+
+/// Time of the adapters' own products: two in the forward pass, four in the backward pass.
+Time adapter_time(const Adapted& adapters, const PlanQuestion& question, std::int64_t tokens,
+                  const model::Machine& machine) {
+    Time sum{};
+    for (const programs::Weight& weight : adapters.products) {
+        const model::Matmul down{.m = tokens, .n = question.lora_rank, .k = weight.columns};
+        const model::Matmul up{.m = tokens, .n = weight.rows, .k = question.lora_rank};
+        for (const model::Matmul& each : {down, up}) {
+            const model::Outcome outcome = predict(each, {}, machine);
+            const auto* one = std::get_if<model::Prediction>(&outcome);
+            if (one == nullptr) continue;
+            sum += 3.0 * static_cast<double>(weight.count) * one->time;
+        }
+    }
+    return sum;
+}
+
+/// Frozen weights need no gradient: of the two products in the backward pass of each product, the
+/// one for the weight is not run.
+Time time_of_weight_gradients(const programs::ModelStep& step, const programs::StepTime& time) {
+    Time products{};
+    for (std::size_t i = 0; i < step.program.entries.size(); ++i) {
+        const programs::Entry& entry = step.program.entries[i];
+        if (entry.pass != programs::Pass::backward) continue;
+        if (!std::holds_alternative<model::Matmul>(entry.operation)) continue;
+        products += time_of(entry, time.gpu.outcomes[i]);
+    }
+    return 0.5 * products;
+}
+
+/// Quantised weights are written out in bf16 before each product, forward and backward.
+Time dequantising(const Adapted& adapters, const model::Machine& machine) {
+    Time sum{};
+    for (const programs::Weight& weight : adapters.products) {
+        const model::Outcome outcome =
+            predict(model::Copy{.elements = weight.elements()}, {}, machine);
+        const auto* one = std::get_if<model::Prediction>(&outcome);
+        if (one != nullptr) sum += 2.0 * static_cast<double>(weight.count) * one->time;
+    }
+    return sum;
+}
+
+MemoryNeed adapter_memory(const programs::Architecture& architecture, const PlanQuestion& question,
+                          const Layout& layout, const programs::ModelStep& step,
+                          const Adapted& adapters) {
+    const std::int64_t own = need_of(memory_of(step)).weights;
+    const bool wide = question.optimizer == Optimizer::adamw;
+    MemoryNeed need;
+    need.weights = question.purpose == Purpose::qlora
+                       ? programs::stored_bytes(architecture, programs::Quantisation::int4, 2)
+                       : own;
+    need.weights += 4 * adapters.parameters;
+    need.gradients = 4 * adapters.parameters;
+    need.optimizer = wide ? 8 * adapters.parameters : eight_bit(8 * adapters.parameters, 4);
+    need.activations = peak_without_gradients(step) - own;
+    // The input of each adapter's second product, and with QLoRA one weight in bf16.
+    const std::int64_t kept =
+        layout.checkpoint == programs::Checkpoint::full
+            ? adapters.matrices / std::max<std::int64_t>(1, architecture.layers())
+            : adapters.matrices;
+    need.activations += kept * step.tokens * question.lora_rank * 2;
+    if (question.purpose == Purpose::qlora) {
+        std::int64_t largest = 0;
+        for (const programs::Weight& each : adapters.products) {
+            largest = std::max(largest, 2 * each.elements());
+        }
+        need.activations += largest;
+    }
+    return need;
+}
+
+}  // namespace
+
+PlanRow training_row(const programs::Architecture& architecture, const PlanQuestion& question,
+                     const Place& place, const Layout& layout) {
+    PlanRow row = row_of(place, layout);
+    row.batch = layout.micro_batch * layout.accumulation * layout.copies;
+    programs::Request request = request_of(question, place, layout);
+    const programs::ModelStep step = make_step(architecture, request);
+    row.memory = need_of(memory_of(step));
+    // Keys and values are activations here.
+    row.memory.activations += std::exchange(row.memory.cache, 0);
+    if (question.optimizer == Optimizer::adamw8bit) {
+        const std::int64_t element =
+            question.mixed ? 4 : static_cast<std::int64_t>(model::size_of(request.type));
+        row.memory.optimizer = eight_bit(row.memory.optimizer, element);
+    }
+    judge_memory(row, question.reserve);
+    if (!row.fits) return row;
+    const programs::StepTime time = predict(step, *place.machine, place.host);
+    if (const auto why = first_not_modelled(step.program, time.gpu)) {
+        row.reason = *why;
+        return row;
+    }
+    row.host_bound = time.host_bound();
+    row.pace = spread_of(time);
+    if (layout.accumulation > 1) {
+        request.optimizer = programs::Optimizer::none;
+        const programs::ModelStep gradients = make_step(architecture, request, false);
+        row.pace = *row.pace + static_cast<double>(layout.accumulation - 1) *
+                                   spread_of(predict(gradients, *place.machine, place.host));
+    }
+    set_rate(row, question);
+    return row;
+}
+
+PlanRow adapter_row(const programs::Architecture& architecture, const PlanQuestion& question,
+                    const Place& place, const Layout& layout) {
+    PlanRow row = row_of(place, layout);
+    row.batch = layout.micro_batch * layout.accumulation * layout.copies;
+    Layout one = layout;
+    one.copies = 1;
+    programs::Request request = request_of(question, place, one);
+    request.type = question.type;
+    request.mixed = false;
+    request.optimizer = programs::Optimizer::none;
+    const programs::ModelStep step = make_step(architecture, request);
+    const Adapted adapters = adapted(architecture, question.lora_rank);
+    row.memory = adapter_memory(architecture, question, layout, step, adapters);
+    judge_memory(row, question.reserve);
+    if (!row.fits) return row;
+    const programs::StepTime time = predict(step, *place.machine, place.host);
+    if (const auto why = first_not_modelled(step.program, time.gpu)) {
+        row.reason = *why;
+        return row;
+    }
+    const Time saved = time_of_weight_gradients(step, time);
+    Time added = adapter_time(adapters, question, step.tokens, *place.machine);
+    if (question.purpose == Purpose::qlora) added += dequantising(adapters, *place.machine);
+    Spread pace = spread_of(time);
+    const auto changed = [&](Time wall) { return std::max(time.host, wall - saved + added); };
+    pace = {.time = changed(pace.time), .low = changed(pace.low), .high = changed(pace.high)};
+    row.host_bound = time.host >= pace.time;
+    row.pace = static_cast<double>(layout.accumulation) * pace;
+    set_rate(row, question);
+    return row;
+}
+
+}  // namespace ridge::answers

@@ -1,0 +1,233 @@
+#include "answers/plan.h"
+
+#include <algorithm>
+
+#include "answers/candidate.h"
+#include "answers/changes.h"
+#include "hardware/error.h"
+#include "hardware/units.h"
+
+namespace ridge::answers {
+namespace {
+
+constexpr std::int64_t most_micro_batch = 64;
+
+/// Whether `a` is the better answer: it fits; it has a time; it meets the targets; it makes more
+/// tokens/s or, while none meets the targets, takes less time per token. Of two that do not fit,
+/// the one that needs less memory.
+bool better(const PlanRow& a, const PlanRow& b) {
+    if (a.fits != b.fits) return a.fits;
+    if (!a.fits) return a.memory.total() < b.memory.total();
+    if (a.pace.has_value() != b.pace.has_value()) return a.pace.has_value();
+    if (!a.pace) return a.memory.total() < b.memory.total();
+    if (a.meets_targets != b.meets_targets) return a.meets_targets;
+    if (!a.meets_targets) return a.pace->time < b.pace->time;
+    return a.tokens_per_s > b.tokens_per_s;
+}
+
+/// Collects candidates and keeps the best.
+class Best {
+  public:
+    explicit Best(std::int64_t& count) : count_(count) {}
+    const PlanRow& consider(PlanRow row) {
+        ++count_;
+        tried_.push_back(row);
+        if (!best_ || better(row, *best_)) best_ = std::move(row);
+        return tried_.back();
+    }
+    [[nodiscard]] bool any() const { return best_.has_value(); }
+    [[nodiscard]] const std::vector<PlanRow>& tried() const { return tried_; }
+    [[nodiscard]] PlanRow take() { return std::move(*best_); }
+
+  private:
+    std::int64_t& count_;
+    std::optional<PlanRow> best_{};
+    std::vector<PlanRow> tried_{};
+};
+
+/// Of layouts that differ in their ZeRO stage the highest comes first. A stage is not tried if a
+/// higher one, which needs less memory, does not fit.
+bool pointless(const Layout& layout, const Best& best) {
+    return std::any_of(best.tried().begin(), best.tried().end(), [&](const PlanRow& row) {
+        const Layout& other = row.layout;
+        const bool alike = other.tensor_parallel == layout.tensor_parallel &&
+                           other.checkpoint == layout.checkpoint && other.micro_batch == 1;
+        return alike && other.zero > layout.zero && !row.fits;
+    });
+}
+
+void search_serving(const programs::Architecture& architecture, const PlanQuestion& question,
+                    const Place& place, const Layout& layout, Best& best) {
+    const Serving serving(architecture, question, place, layout);
+    if (const auto asked = sequences_of_copy(question, layout)) {
+        best.consider(serving.row(*asked));
+        return;
+    }
+    for (std::int64_t batch = 1; batch <= question.most; batch *= 2) {
+        const PlanRow& row = best.consider(serving.row(batch));
+        if (!row.fits || !row.pace || !row.meets_targets) return;
+    }
+}
+
+using RowOf = PlanRow (*)(const programs::Architecture&, const PlanQuestion&, const Place&,
+                          const Layout&);
+
+/// Micro-batches double until one does not fit; the largest that fits is the fastest.
+void search_training(const programs::Architecture& architecture, const PlanQuestion& question,
+                     const Place& place, Layout layout, Best& best) {
+    const RowOf row_of_layout = question.purpose == Purpose::train ? training_row : adapter_row;
+    const auto asked = sequences_of_copy(question, layout);
+    if (question.batch && !asked) return;
+    const std::int64_t most = std::min(most_micro_batch, asked.value_or(most_micro_batch));
+    for (std::int64_t micro = 1; micro <= most; micro *= 2) {
+        if (asked && *asked % micro != 0) return;
+        layout.micro_batch = micro;
+        layout.accumulation = asked ? *asked / micro : 1;
+        const PlanRow& row = best.consider(row_of_layout(architecture, question, place, layout));
+        if (!row.fits || !row.pace) return;
+    }
+}
+
+void check(const programs::Architecture& architecture, const PlanQuestion& question) {
+    const auto positive = [](const char* field, std::int64_t value, std::int64_t most) {
+        if (value >= 1 && value <= most) return;
+        throw InputError(std::string(field) + ": must be 1 to " + std::to_string(most));
+    };
+    positive("seq", question.seq, programs::most_length);
+    positive("answer", question.answer, programs::most_length);
+    positive("most", question.most, std::int64_t{65536});
+    positive("rank", question.lora_rank, std::int64_t{65536});
+    if (question.batch) positive("batch", *question.batch, programs::most_batch);
+    for (const std::int64_t gpus : question.gpus) positive("gpus", gpus, 1024);
+    if (question.reserve < 0) throw InputError("reserve: must not be negative");
+    const bool serves = question.purpose == Purpose::serve;
+    const std::int64_t tokens = question.seq + (serves ? question.answer : 0);
+    const std::int64_t positions = architecture.value("positions");
+    if (positions > 0 && tokens > positions) {
+        throw InputError("seq: " + std::to_string(tokens) + " tokens are more than the " +
+                         std::to_string(positions) + " positions of " + architecture.name);
+    }
+}
+
+Use use_of(Purpose purpose) {
+    if (purpose == Purpose::serve) return Use::serving;
+    return purpose == Purpose::train ? Use::training : Use::adapters;
+}
+
+}  // namespace
+
+Time usual_token_time() {
+    return 50.0 * units::ms;
+}
+
+std::optional<double> PlanRow::per_million() const {
+    if (!price_per_hour || tokens_per_s <= 0.0) return std::nullopt;
+    return *price_per_hour / 3600.0 / tokens_per_s * 1e6;
+}
+
+PlanRow best_row(const programs::Architecture& architecture, const PlanQuestion& question,
+                 const Place& place, std::int64_t gpus, std::int64_t& layouts) {
+    Best best(layouts);
+    PlanRow none = row_of(place, {.copies = gpus});
+    if (gpus > 1 && !place.machine->fabric) {
+        none.reason = "links between several " + place.machine->name + " are not described";
+        // Copies need no link to serve.
+        if (question.purpose != Purpose::serve) return none;
+    }
+    const std::vector<Layout> layouts_to_try =
+        layouts_of(architecture, gpus, use_of(question.purpose), question.layouts);
+    for (const Layout& layout : layouts_to_try) {
+        if (layout.copies != gpus && !place.machine->fabric) continue;
+        if (question.purpose == Purpose::serve) {
+            search_serving(architecture, question, place, layout, best);
+        } else if (!pointless(layout, best)) {
+            search_training(architecture, question, place, layout, best);
+        }
+    }
+    if (best.any()) return best.take();
+    if (none.reason.empty()) none.reason = "no layout that was allowed has this many GPUs";
+    return none;
+}
+
+Plan plan(const programs::Architecture& architecture, const PlanQuestion& question,
+          std::span<const Place> places) {
+    check(architecture, question);
+    if (places.empty()) throw InputError("gpu is missing", {}, "give --gpu NAME");
+    Plan answer{.model = architecture.name,
+                .parameters = parameters_of(architecture),
+                .active_parameters = active_parameters_of(architecture),
+                .question = question};
+    for (const Place& place : places) {
+        for (const std::int64_t gpus : question.gpus) {
+            answer.rows.push_back(best_row(architecture, question, place, gpus, answer.layouts));
+        }
+    }
+    const auto small = std::find_if(answer.rows.begin(), answer.rows.end(), [](const PlanRow& row) {
+        return !row.fits && row.memory.total() > 0;
+    });
+    if (small == answer.rows.end()) return answer;
+    answer.changed = static_cast<std::size_t>(small - answer.rows.begin());
+    const Place& place = places[*answer.changed / question.gpus.size()];
+    const bool fits_on_more =
+        std::any_of(answer.rows.begin(), answer.rows.end(),
+                    [&](const PlanRow& row) { return row.fits && row.gpu == small->gpu; });
+    answer.changes =
+        changes_that_fit(architecture, question, place, small->gpus,
+                         fits_on_more ? MoreGpus::refused : MoreGpus::allowed, answer.layouts);
+    return answer;
+}
+
+const PlanRow* recommended(const Plan& plan) {
+    const PlanRow* found = nullptr;
+    const auto rank = [](const PlanRow& row) {
+        return (row.fits ? 2 : 0) + (row.fits && row.pace && row.meets_targets ? 1 : 0);
+    };
+    const auto cheaper = [](const PlanRow& a, const PlanRow& b) {
+        if (a.price_per_hour && b.price_per_hour) return *a.price_per_hour < *b.price_per_hour;
+        return a.gpus < b.gpus;
+    };
+    for (const PlanRow& row : plan.rows) {
+        if (!row.fits) continue;
+        if (found == nullptr || rank(row) > rank(*found) ||
+            (rank(row) == rank(*found) && cheaper(row, *found))) {
+            found = &row;
+        }
+    }
+    return found;
+}
+
+std::string_view name_of(Purpose purpose) {
+    switch (purpose) {
+        case Purpose::serve:
+            return "serve";
+        case Purpose::train:
+            return "train";
+        case Purpose::lora:
+            return "lora";
+        case Purpose::qlora:
+            break;
+    }
+    return "qlora";
+}
+
+std::string_view name_of(Optimizer optimizer) {
+    return optimizer == Optimizer::adamw ? "adamw" : "adamw8bit";
+}
+
+std::string_view name_of(GivesUp gives_up) {
+    switch (gives_up) {
+        case GivesUp::nothing:
+            return "nothing";
+        case GivesUp::speed:
+            return "speed";
+        case GivesUp::money:
+            return "money";
+        case GivesUp::accuracy:
+            return "accuracy";
+        case GivesUp::scope:
+            break;
+    }
+    return "scope";
+}
+
+}  // namespace ridge::answers

@@ -1,0 +1,93 @@
+// `ridge plan`: does a model fit, how fast is it, on how many GPUs, and what to change.
+#include <memory>
+#include <ostream>
+
+#include "answers/plan.h"
+#include "cli/charts/plan_chart.h"
+#include "cli/commands/commands.h"
+#include "cli/input/model_input.h"
+#include "cli/input/times.h"
+#include "cli/options/command_line.h"
+#include "cli/options/gpu_options.h"
+#include "cli/options/operation_command.h"
+#include "cli/options/plan_options.h"
+#include "cli/views/model_step.h"
+#include "cli/views/plan.h"
+#include "hardware/error.h"
+#include "plot/export.h"
+
+namespace ridge::cli {
+namespace {
+
+struct PlanCommand {
+    explicit PlanCommand(CommandLine& line) : plan(line), gpu(line) {}
+
+    PlanOptions plan;
+    GpuOptions gpu;
+    std::string output;
+    std::string format;
+    std::string text;  ///< the command line, for the page
+};
+
+std::vector<answers::Place> places_of(const PlanCommand& command, Machines& machines) {
+    const std::vector<std::string> names = command.gpu.names();
+    const std::vector<std::optional<double>> prices = command.plan.prices(names.size());
+    std::vector<answers::Place> places;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const Place place = place_on(machines, names[i]);
+        places.push_back({.machine = place.machine,
+                          .usable = place.usable,
+                          .host = place.host,
+                          .price = prices[i]});
+    }
+    return places;
+}
+
+int run_plan(const Context& context, const PlanCommand& command) {
+    if (command.plan.model().empty()) {
+        throw InputError("MODEL is missing", {},
+                         "a preset (`ridge model --list`), a config.json or its folder");
+    }
+    const Format format = parse_format(command.format);
+    if (!command.output.empty()) {
+        static_cast<void>(plot::format_of(command.output));
+        plot::require_writable(command.output, "page");
+    }
+    const programs::Architecture architecture = model_named(command.plan.model());
+    const answers::PlanQuestion question = command.plan.question(architecture);
+    Machines machines = command.gpu.machines(context);
+    const answers::Plan plan = answers::plan(architecture, question, places_of(command, machines));
+    if (command.output.empty()) {
+        write_plan(context, plan, format);
+        return success;
+    }
+    if (plot::format_of(command.output) == plot::Format::html) {
+        plot::Report page = plan_page(plan, command.text);
+        page.blocks.insert(page.blocks.begin() + 1, plan_memory_chart(plan));
+        plot::write_bytes(command.output, plot::render_report(page));
+    } else {
+        plot::write_charts(command.output, std::vector{plan_memory_chart(plan)});
+    }
+    context.err << "wrote " << command.output << '\n';
+    return success;
+}
+
+}  // namespace
+
+Action build_plan(CommandLine& line, std::span<const std::string> arguments) {
+    const auto command = std::make_shared<PlanCommand>(line);
+    command->text = command_text("ridge plan", arguments);
+    line.option("-o,--output", command->output,
+                "page (.html) with the verdict, or the chart of memory (.svg, .png, .pdf)")
+        .value("FILE");
+    add_format_option(line, command->format, "table|json|csv|md");
+    line.footer(
+        "Examples:\n"
+        "  ridge plan llama-3.1-70b --gpu h100\n"
+        "  ridge plan qwen3-32b --gpu h100,b200 --price 2.5,5 --ttft 500ms --tpot 30ms\n"
+        "  ridge plan llama-3.1-8b --train --gpus 1:8:*2 --gpu h100 -o plan.html\n"
+        "  ridge plan ./my-model --finetune qlora --gpu rtx-4090");
+    return [command](const Context& context) { return run_plan(context, *command); };
+}
+
+}  // namespace ridge::cli

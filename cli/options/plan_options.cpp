@@ -1,0 +1,217 @@
+#include "cli/options/plan_options.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli/options/command_line.h"
+#include "cli/options/lists.h"
+#include "cli/options/model_options.h"
+#include "hardware/count.h"
+#include "hardware/error.h"
+#include "hardware/units.h"
+
+namespace ridge::cli {
+namespace {
+
+using answers::Purpose;
+
+constexpr std::int64_t usual_prompt = 2048;
+
+void add_sizes(CommandLine& line, std::string& seq, std::string& answer, std::string& batch,
+               std::int64_t& most) {
+    line.option("--seq", seq, "tokens of a prompt or of a training sequence (default: 2048)")
+        .value("COUNT")
+        .group("Question");
+    line.option("--answer", answer, "serve: tokens of an answer (default: 256)")
+        .value("COUNT")
+        .group("Question");
+    line.option("--batch", batch,
+                "sequences on all GPUs together, at a time or in a step (default: the best)")
+        .value("COUNT")
+        .group("Question");
+    line.option("--most", most, "serve: the largest batch of one copy that is tried")
+        .group("Question");
+}
+
+programs::Software software_of(const std::string& word, Purpose purpose) {
+    using programs::Software;
+    if (word.empty()) {
+        return purpose == Purpose::serve ? Software::serving : Software::transformers;
+    }
+    for (const Software each : {Software::transformers, Software::compiled, Software::serving}) {
+        if (name_of(each) != word) continue;
+        if (each == Software::serving && purpose != Purpose::serve) {
+            throw InputError("software: a serving engine does not train");
+        }
+        return each;
+    }
+    throw InputError("software: '" + word + "' is not transformers, compiled or serving");
+}
+
+}  // namespace
+
+PlanOptions::PlanOptions(CommandLine& line) {
+    line.positional("model", model_, "a preset (`ridge model --list`), config.json, or its folder")
+        .value("MODEL");
+    const Option serve = line.flag("--serve", serve_, "serve it (the default)").group("Question");
+    Option train = line.flag("--train", train_, "train all weights").group("Question");
+    Option finetune =
+        line.option("--finetune", finetune_, "adapters: lora, or qlora on 4-bit weights")
+            .one_of({"lora", "qlora"})
+            .group("Question");
+    train.excludes(serve);
+    finetune.excludes(serve).excludes(train);
+    add_sizes(line, seq_, answer_, batch_, most_);
+    line.option("--ttft", ttft_, "serve: longest time to the first token, 500ms")
+        .value("TIME")
+        .group("Question");
+    line.option("--tpot", tpot_, "serve: longest time per token (default: 50ms; none: any)")
+        .value("TIME")
+        .group("Question");
+    line.option("--gpus", gpus_, "numbers of GPUs (default: 1,2,4,8)")
+        .value("LIST")
+        .group("Layout");
+    line.option("--tp", tp_, "only these degrees of tensor parallelism")
+        .value("LIST")
+        .group("Layout");
+    line.option("--ep", ep_, "only these of expert parallelism").value("LIST").group("Layout");
+    line.option("--dp", dp_, "only these numbers of copies").value("LIST").group("Layout");
+    line.option("--zero", zero_, "train: only these ZeRO stages").value("LIST").group("Layout");
+    line.option("--checkpoint", checkpoint_, "train: only none, selective or full")
+        .value("LIST")
+        .group("Layout");
+    line.option("--dtype", dtype_, "type of weights and activations").group("Software");
+    line.option("--kv-dtype", kv_dtype_, "serve: type of the cache").group("Software");
+    line.option("--quantise,--quantize", quantise_,
+                "serve: weights of the layers (default: as the config says)")
+        .one_of({"none", "fp8", "fp8_block", "int8", "int4", "nvfp4", "mxfp4"})
+        .group("Software");
+    line.option("--software", software_,
+                "serving, transformers (eager) or compiled (default: serving; train: transformers)")
+        .group("Software");
+    line.option("--amp", amp_, "train: bf16 (weights in fp32) or none (weights in --dtype)")
+        .one_of({"bf16", "none"})
+        .group("Software");
+    line.option("--optimizer", optimizer_, "train: AdamW, or its states in one byte each")
+        .one_of({"adamw", "adamw8bit"})
+        .group("Software");
+    line.option("--rank", rank_, "finetune: rank of the adapters").group("Software");
+    line.option("--price", price_, "of one GPU and hour; a list for several --gpu")
+        .value("LIST")
+        .group("Cost");
+    line.option("--reserve", reserve_,
+                "memory of each GPU that stays free: graphs, NCCL, fragmentation")
+        .value("SIZE")
+        .group("Cost");
+}
+
+Purpose PlanOptions::purpose() const {
+    if (train_) return Purpose::train;
+    if (finetune_ == "lora") return Purpose::lora;
+    return finetune_ == "qlora" ? Purpose::qlora : Purpose::serve;
+}
+
+answers::LayoutChoice PlanOptions::layouts() const {
+    answers::LayoutChoice choice;
+    const auto fill = [](std::vector<std::int64_t>& values, const std::string& text,
+                         const char* option) {
+        if (!text.empty()) values = counts_in(text, option);
+    };
+    fill(choice.tensor_parallel, tp_, "tp");
+    fill(choice.expert_parallel, ep_, "ep");
+    fill(choice.copies, dp_, "dp");
+    fill(choice.zero, zero_, "zero");
+    for (const std::int64_t stage : choice.zero) {
+        if (stage < 0 || stage > 3) throw InputError("zero: must be 0 to 3");
+    }
+    if (checkpoint_.empty()) return choice;
+    using programs::Checkpoint;
+    for (const std::string& word : words_in(checkpoint_, "checkpoint")) {
+        const std::size_t before = choice.checkpoint.size();
+        for (const Checkpoint each : {Checkpoint::none, Checkpoint::selective, Checkpoint::full}) {
+            if (answers::name_of(each) == word) choice.checkpoint.push_back(each);
+        }
+        if (choice.checkpoint.size() == before) {
+            throw InputError("checkpoint: '" + word + "' is not none, selective or full");
+        }
+    }
+    return choice;
+}
+
+/// InputError for options that would change nothing.
+void PlanOptions::check(Purpose purpose) const {
+    const auto refuse = [](bool given, const char* option, const char* only) {
+        if (given) throw InputError(std::string(option) + ": only " + only);
+    };
+    if (purpose != Purpose::serve) {
+        refuse(!answer_.empty(), "answer", "for serving");
+        refuse(!ttft_.empty(), "ttft", "for serving");
+        refuse(!tpot_.empty(), "tpot", "for serving");
+        refuse(!kv_dtype_.empty(), "kv-dtype", "for serving");
+        refuse(!ep_.empty(), "ep", "for serving");
+        refuse(!quantise_.empty(), "quantise", "for serving; --finetune qlora for 4-bit weights");
+    } else {
+        refuse(!zero_.empty(), "zero", "with --train");
+        refuse(!checkpoint_.empty(), "checkpoint", "with --train or --finetune");
+        refuse(optimizer_ != "adamw", "optimizer", "with --train or --finetune");
+    }
+    refuse(purpose != Purpose::train && !amp_.empty(), "amp", "with --train");
+}
+
+answers::PlanQuestion PlanOptions::question(const programs::Architecture& architecture) const {
+    answers::PlanQuestion question;
+    question.purpose = purpose();
+    check(question.purpose);
+    const bool serves = question.purpose == Purpose::serve;
+    question.answer = answer_.empty() ? question.answer : parse_count(answer_, "answer");
+    const std::int64_t positions = architecture.value("positions");
+    const std::int64_t longest =
+        positions > 0 ? positions - (serves ? question.answer : 0) : usual_prompt;
+    question.seq = seq_.empty() ? std::clamp<std::int64_t>(longest, 1, usual_prompt)
+                                : parse_count(seq_, "seq");
+    if (!batch_.empty()) question.batch = parse_count(batch_, "batch");
+    question.most = most_;
+    question.gpus = counts_in(gpus_, "gpus");
+    question.layouts = layouts();
+    question.type = model::parse_data_type(dtype_, "dtype");
+    question.cache_type =
+        kv_dtype_.empty() ? question.type : model::parse_data_type(kv_dtype_, "kv-dtype");
+    if (!quantise_.empty()) {
+        question.quantisation = programs::parse_quantisation(quantise_, "quantise");
+    }
+    question.software = software_of(software_, question.purpose);
+    question.optimizer =
+        optimizer_ == "adamw8bit" ? answers::Optimizer::adamw8bit : answers::Optimizer::adamw;
+    question.mixed = question.purpose == Purpose::train && amp_ != "none" &&
+                     question.type == model::DataType::bf16;
+    question.lora_rank = rank_;
+    question.targets.ttft = time_option(ttft_, "ttft");
+    if (tpot_.empty() && serves && !question.batch) {
+        question.targets.tpot = answers::usual_token_time();
+    } else if (tpot_ != "none") {
+        question.targets.tpot = time_option(tpot_, "tpot");
+    }
+    question.reserve = parse_count(reserve_, "reserve", CountUnit::bytes);
+    return question;
+}
+
+std::vector<std::optional<double>> PlanOptions::prices(std::size_t gpus) const {
+    std::vector<std::optional<double>> prices(gpus);
+    if (price_.empty()) return prices;
+    const std::vector<std::string> words = words_in(price_, "price");
+    if (words.size() != 1 && words.size() != gpus) {
+        throw InputError("price: " + std::to_string(words.size()) + " prices for " +
+                             std::to_string(gpus) + " GPUs",
+                         {}, "one for all, or one for each --gpu");
+    }
+    for (std::size_t i = 0; i < gpus; ++i) {
+        const double price = parse_number(words[words.size() == 1 ? 0 : i], "price");
+        if (!(price >= 0.0) || !std::isfinite(price)) {
+            throw InputError("price: must be 0 or more");
+        }
+        prices[i] = price;
+    }
+    return prices;
+}
+
+}  // namespace ridge::cli

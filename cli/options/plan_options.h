@@ -1,0 +1,52 @@
+// The options of `ridge plan`: what for, with which sizes and types, on how many GPUs, which targets.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "answers/plan.h"
+
+namespace ridge::cli {
+
+class CommandLine;
+
+class PlanOptions {
+  public:
+    explicit PlanOptions(CommandLine& line);
+
+    [[nodiscard]] const std::string& model() const { return model_; }
+    /// The question about this model. InputError names the option.
+    [[nodiscard]] answers::PlanQuestion question(const programs::Architecture& architecture) const;
+    /// The price of each of `gpus` GPUs: one for all, or one for each. Empty: not given.
+    [[nodiscard]] std::vector<std::optional<double>> prices(std::size_t gpus) const;
+
+  private:
+    [[nodiscard]] answers::Purpose purpose() const;
+    [[nodiscard]] answers::LayoutChoice layouts() const;
+    void check(answers::Purpose purpose) const;
+
+    std::string model_;
+    bool serve_ = false;
+    bool train_ = false;
+    std::string finetune_;
+    std::string gpus_ = "1,2,4,8";
+    std::string seq_;
+    std::string answer_;
+    std::string batch_;
+    std::string dtype_ = "bf16";
+    std::string kv_dtype_;
+    std::string quantise_;
+    std::string software_;
+    std::string amp_;
+    std::string optimizer_ = "adamw";
+    std::string tp_, ep_, dp_, zero_, checkpoint_;
+    std::string ttft_, tpot_;
+    std::string price_;
+    std::string reserve_ = "2GiB";
+    std::int64_t most_ = 256;
+    std::int64_t rank_ = 16;
+};
+
+}  // namespace ridge::cli

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Validates the JSON of `ridge plan` and `ridge diagnose` against their schemas in docs/.
+
+Usage: check_answers.py RIDGE DOCS. Exit code 77 (skipped) without the jsonschema package.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+
+try:
+    import jsonschema
+except ImportError:
+    print("skipped: the Python package jsonschema is not installed")
+    sys.exit(77)
+
+PLANS = [
+    "llama-3.1-70b --gpu h100-sxm",
+    "qwen3-30b-a3b --gpu h100-sxm,b200 --gpus 1,2 --price 2.5,5 --ttft 500ms --tpot 30ms",
+    "llama-3.1-8b --train --gpu h100-sxm --gpus 1,8",
+    "llama-3.1-8b --finetune qlora --gpu rtx-4090 --gpus 1",
+    "qwen3-8b --finetune lora --batch 8 --gpu h100-sxm --gpus 1,2",
+    "gpt2 --gpu k80 --gpus 1",
+]
+TIMES = "name,op,m,n,k,count,us\nslow,matmul,4096,4096,4096,8,900\nfine,matmul,4096,4096,4096,1,185\nunit,matmul,4096,4096,4096,1,0.18\n"
+FP8 = "name,op,m,n,k,dtype,us\nnone,matmul,64,64,64,fp8,9\nother,matmul,64,64,64,bf16,9\n"
+DIAGNOSES = [("- --gpu h100-sxm", TIMES), ("- --gpu h100-sxm --on b200,k80", TIMES), ("- --gpu a100-sxm-80gb", FP8)]
+
+
+def problems(ridge, schema, words, text=""):
+    run = subprocess.run([ridge, *words, "--json"], input=text, capture_output=True, text=True, check=False)
+    answer = json.loads(run.stdout)
+    found = [f"{' '.join(words)}: {'/'.join(map(str, e.path))}: {e.message}" for e in jsonschema.Draft7Validator(schema).iter_errors(answer)]
+    return answer, found
+
+
+def main():
+    ridge, docs = sys.argv[1], pathlib.Path(sys.argv[2])
+    schemas = {name: json.loads((docs / f"{name}.schema.json").read_text(encoding="utf-8")) for name in ("plan", "diagnose")}
+    failures = []
+    for question in PLANS:
+        answer, found = problems(ridge, schemas["plan"], ["plan", *question.split()])
+        failures += found
+        for row in [*answer["rows"], *(change["then"] for change in answer["changes"])]:
+            parts = {**row["memory"]}
+            if sum(parts.values()) != 2 * parts["total_bytes"]:
+                failures.append(f"{question}: the parts of the memory do not add up")
+            if row["fits"] != (0 < parts["total_bytes"] <= row["usable_bytes"]):
+                failures.append(f"{question}: the verdict contradicts the memory")
+    for question, text in DIAGNOSES:
+        failures += problems(ridge, schemas["diagnose"], ["diagnose", *question.split()], text)[1]
+    for name, schema in schemas.items():
+        if not list(jsonschema.Draft7Validator(schema).iter_errors({"schema": "ridge/other/1"})):
+            failures.append(f"the schema of {name} accepts another answer")
+    print("\n".join(failures) if failures else f"{len(PLANS)} plans and {len(DIAGNOSES)} diagnoses follow their schemas")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,119 @@
+"""Plans, diagnoses and the program's other commands as functions: the same values as on the command line."""
+
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import ridge
+
+GPU = "h100-sxm"
+TIMES = {
+    "name": ["qkv", "mlp", "scores"],
+    "op": ["matmul", "matmul", "softmax"],
+    "m": [4096, 4096, None],
+    "n": [6144, 14336, None],
+    "k": [4096, 4096, None],
+    "rows": [None, None, 8192],
+    "cols": [None, None, 8192],
+    "time_us": [290.0, 1400.0, 900.0],
+}
+
+
+def printed(*words):
+    return json.loads(ridge.command(*words, "--json"))
+
+
+class Plan(unittest.TestCase):
+    def test_same_as_the_program(self):
+        answer = ridge.plan("qwen3-8b", gpu=GPU, gpus=[1, 2], price=2.5)
+        self.assertEqual(answer.to_dict(), printed("plan", "qwen3-8b", "--gpu", GPU, "--gpus", "1,2", "--price", "2.5"))
+        self.assertEqual(answer.schema, "ridge/plan/1")
+        self.assertTrue(answer.rows[0].fits)
+        self.assertIn("Fits on 1 x", answer.verdict)
+        self.assertIn("<table>", answer._repr_html_())
+
+    def test_a_dict_is_a_model(self):
+        config = {
+            "model_type": "llama", "hidden_size": 2048, "intermediate_size": 5632, "num_hidden_layers": 22,
+            "num_attention_heads": 32, "num_key_value_heads": 4, "vocab_size": 32000, "max_position_embeddings": 2048,
+            "rms_norm_eps": 1e-5, "hidden_act": "silu", "tie_word_embeddings": False, "torch_dtype": "bfloat16",
+        }
+        answer = ridge.plan(config, gpu=GPU, gpus=1, batch=4)
+        self.assertEqual(answer.parameters, ridge.plan("tinyllama-1.1b", gpu=GPU, gpus=1).parameters)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "config.json"
+            path.write_text(json.dumps(config), encoding="utf-8")
+            self.assertEqual(ridge.plan(path, gpu=GPU, gpus=1, batch=4).rows[0].tokens_per_s, answer.rows[0].tokens_per_s)
+
+    def test_errors_name_the_field(self):
+        with self.assertRaises(ridge.InputError) as caught:
+            ridge.plan("qwen3-8b", gpu=GPU, gpus=0)
+        self.assertEqual(caught.exception.field, "gpus")
+        with self.assertRaises(ridge.InputError) as caught:
+            ridge.plan("matmul", gpu=GPU)
+        self.assertIn("ridge predict matmul", str(caught.exception))
+
+
+class Diagnose(unittest.TestCase):
+    def test_tables_and_files_give_the_same(self):
+        answer = ridge.diagnose(TIMES, gpu=GPU, on=["b200"])
+        rows = [{name: column[i] for name, column in TIMES.items()} for i in range(3)]
+        self.assertEqual(ridge.diagnose(rows, gpu=GPU, on="b200").to_dict(), answer.to_dict())
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "times.csv"
+            names = list(TIMES)
+            lines = [",".join("" if row[name] is None else str(row[name]) for name in names) for row in rows]
+            path.write_text("\n".join([",".join(names), *lines]) + "\n", encoding="utf-8")
+            self.assertEqual(ridge.diagnose(path, gpu=GPU, on="b200").to_dict(), answer.to_dict())
+            self.assertEqual(printed("diagnose", str(path), "--gpu", GPU, "--on", "b200"), answer.to_dict())
+        self.assertEqual(answer.rows[0].verdict, "slow")
+        self.assertEqual(answer.rows[0].elsewhere[0].gpu, "b200")
+
+    def test_a_time_needs_a_unit(self):
+        table = dict(TIMES)
+        table["time"] = table.pop("time_us")
+        with self.assertRaises(ridge.InputError) as caught:
+            ridge.diagnose(table, gpu=GPU)
+        self.assertIn("has no unit", str(caught.exception))
+        self.assertEqual(ridge.diagnose(table, gpu=GPU, unit="ms").rows[0].measured_us, 1400e3)
+
+    def test_frames(self):
+        try:
+            import pandas as pd
+        except ImportError:
+            self.skipTest("pandas is not installed")
+        frame = ridge.diagnose(pd.DataFrame(TIMES), gpu=GPU).to_pandas()
+        self.assertEqual(list(frame["name"]), ["mlp", "scores", "qkv"])
+
+
+class Commands(unittest.TestCase):
+    def test_each_command_is_a_function(self):
+        cases = [
+            (ridge.compare("matmul", m=512, n=512, k=512, dtype=["bf16", "fp8"], gpu=GPU), ["compare", "matmul", "--m", "512", "--n", "512", "--k", "512", "--dtype", "bf16,fp8", "--gpu", GPU]),
+            (ridge.compare("model", config="qwen3-0.6b", batch=[1, 8], phase="decode", gpu=GPU), ["compare", "model", "qwen3-0.6b", "--batch", "1,8", "--phase", "decode", "--gpu", GPU]),
+            (ridge.occupancy(threads=256, registers=96, gpu=GPU), ["occupancy", "--threads", "256", "--registers", "96", "--gpu", GPU]),
+            (ridge.ops(), ["ops"]),
+            (ridge.gpus(), ["gpus"]),
+            (ridge.effect("coalescing", gpu=GPU), ["effect", "coalescing", "--gpu", GPU]),
+            (ridge.vram("qwen3-8b", seq="128Ki", gpu=GPU), ["vram", "qwen3-8b", "--seq", "128Ki", "--gpu", GPU]),
+            (ridge.model("qwen3-0.6b", gpu=GPU), ["model", "qwen3-0.6b", "--gpu", GPU]),
+        ]
+        for answer, words in cases:
+            with self.subTest(words[0]):
+                plain = [dict(item) if isinstance(item, ridge.Answer) else item for item in answer] if isinstance(answer, list) else answer.to_dict()
+                self.assertEqual(json.dumps(plain, default=lambda item: item.to_dict()), json.dumps(printed(*words)))
+                self.assertIn("<table>", answer._repr_html_())
+
+    def test_the_module_is_the_program(self):
+        run = subprocess.run([sys.executable, "-m", "ridge", "ops", "--json"], capture_output=True, text=True, check=True)
+        self.assertEqual(json.loads(run.stdout), printed("ops"))
+        run = subprocess.run([sys.executable, "-m", "ridge", "prdict"], capture_output=True, text=True, check=False)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("did you mean 'predict'", run.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
