@@ -78,6 +78,7 @@ class ModelRun {
     [[nodiscard]] Buffer attention_call(Call& call);
     void launch_call(Call& call);
     void split_call(const Code& code, Call& call);
+    void check(const Call& call) const;
     [[nodiscard]] Buffer apply(Buffer x, const Linear& layer, std::string_view name);
     [[nodiscard]] Buffer take(const Operand& operand);
     void give(const Operand& operand, Buffer made);

@@ -102,6 +102,30 @@ Buffer ModelRun::apply(Buffer x, const Linear& layer, std::string_view name) {
     return run_.linear(run_.cast(std::move(x), request_.type, "autocast: input"), narrow, name);
 }
 
+/// What a family's file cannot rule out when it is loaded: a tensor that a procedure did not return,
+/// sizes of zero or beyond any model.
+void ModelRun::check(const Call& c) const {
+    constexpr std::int64_t most = 100'000'000'000'000'000;
+    const auto fail = [&](const char* what) {
+        throw InputError("family " + architecture_.rules->name + ": " + what + " in '" +
+                         std::string(c.name) + "'");
+    };
+    const bool may_lack = c.op == Op::cat || c.op == Op::batched || c.op == Op::hold;
+    const bool pair = c.op == Op::binary || c.op == Op::broadcast || c.op == Op::grouped ||
+                      c.op == Op::attention || c.op == Op::assembled || c.op == Op::cat;
+    if (c.instruction.operands > 0 && !may_lack && !c.in[0]) fail("a tensor that nothing made");
+    if (pair && !c.in[1]) fail("a tensor that nothing made");
+    if (c.op == Op::attention && !c.in[2]) fail("a tensor that nothing made");
+    const bool rows = c.op == Op::mean || c.op == Op::softmax || c.op == Op::layer_norm ||
+                      c.op == Op::fused_norm || c.op == Op::merged_norm || c.op == Op::grouped ||
+                      c.op == Op::attention || c.op == Op::repeated || c.op == Op::expert_block;
+    const std::size_t sizes = c.op == Op::grouped || c.op == Op::attention ? 4 : 1;
+    for (std::size_t i = 0; i < c.instruction.numbers; ++i) {
+        if (c.n(i) < 0 || c.n(i) > most) fail("a size beyond any model");
+        if (rows && i < sizes && c.n(i) == 0) fail("a size of zero");
+    }
+}
+
 void ModelRun::call(const Code& code, const Instruction& instruction) {
     const Operand* const operands = code.operands.data() + instruction.first_operand;
     if (instruction.op == Op::release) {
@@ -130,6 +154,7 @@ void ModelRun::call(const Code& code, const Instruction& instruction) {
         const bool lends = instruction.op == Op::cast_like && i == 1;
         if (!lends) made.in[i] = take(operands[i]);
     }
+    check(made);
     if (instruction.op == Op::split || instruction.op == Op::split_group) {
         return split_call(code, made);
     }
