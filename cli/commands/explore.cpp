@@ -51,8 +51,8 @@ Action build_explore(CommandLine& line, std::span<const std::string>) {
     const auto options = std::make_shared<ExploreOptions>();
     line.flag("--print", options->print, "print the file's name instead of opening it");
     line.footer(
-        "The explorer is one file that works offline. Every chart and table in it has the command\n"
-        "that gives the same answer here.\n"
+        "The explorer is one file that works offline. Every chart and table in it has\n"
+        "the command that gives the same answer here.\n"
         "Examples:\n"
         "  ridge explore\n"
         "  cp \"$(ridge explore --print)\" shared/");

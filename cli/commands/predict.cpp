@@ -147,13 +147,21 @@ int predict_many(const Context& context, const PredictOptions& options) {
     return success;
 }
 
+/// Whether the operation is `kernel`, which has no shape: its figures are options of their own. The
+/// same word is a value of --launch.
+bool asks_for_kernel(std::span<const std::string> arguments) {
+    std::string_view before;
+    for (const std::string& argument : arguments) {
+        if (argument == "kernel" && before != "--launch") return true;
+        before = argument;
+    }
+    return false;
+}
+
 }  // namespace
 
 Action build_predict(CommandLine& line, std::span<const std::string> arguments) {
-    // A kernel has no shape; its figures are options of their own.
-    if (std::find(arguments.begin(), arguments.end(), "kernel") != arguments.end()) {
-        return build_kernel_point(line, arguments);
-    }
+    if (asks_for_kernel(arguments)) return build_kernel_point(line, arguments);
     const auto options = std::make_shared<PredictOptions>(line, arguments);
     add_format_option(line, options->format, "table|json|csv|md");
     line.flag("--explain", options->explain, "show every term and what limits the time");

@@ -127,7 +127,9 @@ Outcome custom_prediction(const Collective& op, LaunchMode launch, Bandwidth lin
     if (!own) {
         const Execution library{.implementation = Implementation::library,
                                 .launch = LaunchMode::graph};
-        Outcome outcome = predict(op, library, machine);
+        Collective around = op;
+        around.nvls = SwitchAddition::off;
+        Outcome outcome = predict(around, library, machine);
         if (auto* const ring = std::get_if<Prediction>(&outcome)) {
             ring->implementation = Implementation::custom;
         }

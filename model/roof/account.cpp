@@ -157,7 +157,8 @@ void settle_account(Prediction& p, const Machine& machine) {
 
 namespace {
 
-/// One term for each resource, in the order of their first places.
+/// One term for each resource, in the order of their first places. Terms of the DRAM name the bytes
+/// of the whole prediction already.
 void merge_terms(Prediction& p) {
     std::uint32_t seen = 0;
     bool repeated = false;
@@ -177,7 +178,7 @@ void merge_terms(Prediction& p) {
             merged.push_back(term);
         } else {
             known->time += term.time;
-            known->amount += term.amount;
+            if (term.resource != Resource::dram) known->amount += term.amount;
         }
     }
     p.terms = merged;

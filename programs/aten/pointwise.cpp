@@ -378,8 +378,9 @@ std::optional<Understood> pointwise(std::string_view name, const Subject& subjec
                                                   ? other_type(result, operands.type)
                                                   : std::nullopt};
         const bool one = operands.full.size() <= (whole_mask ? 1 : 2);
-        found.steps = {
-            step_of(op, one ? Implementation::torch : Implementation::fused, model::L2State::warm)};
+        const Implementation several =
+            whole_mask ? Implementation::compiled : Implementation::fused;
+        found.steps = {step_of(op, one ? Implementation::torch : several, model::L2State::warm)};
     }
     // The kernel computes an index for each element if the mask or both operands are broadcast.
     // (W3)

@@ -210,7 +210,7 @@ TEST_CASE("ridge model refuses options that do not apply") {
     };
     refused("model gpt2 --gpu h100-sxm --batch 1,2", "`ridge compare model` takes lists");
     refused("model gpt2 --gpu h100-sxm --software eager", "software");
-    refused("compare model gpt2 --gpu h100-sxm --software eager", "'eager' is not transformers");
+    refused("compare model gpt2 --gpu h100-sxm --software eager", "unknown software \"eager\"");
     refused("compare model --gpu h100-sxm", "CONFIG is missing");
     refused("compare model gpt2 --gpu h100-sxm --batch 1:1000 --seq 8", "at most 200 rows");
     refused("model gpt2 --serve", "gpu is missing");

@@ -30,7 +30,7 @@ std::string class_of(std::int64_t bytes) {
 
 /// Mean absolute errors by launch and size: "kernel small".
 std::map<std::string, Mean> errors_of(const std::string& folder) {
-    static const hardware::Catalogue catalogue = model::catalogue();
+    static const model::Catalogue catalogue = model::catalogue();
     static const model::Machine h200 = model::make_machine(catalogue.at("h200-sxm"));
     const RecordFile file = read_all_records({std::string(RIDGE_RECORDS "/") + folder});
     CHECK(file.damaged.empty());

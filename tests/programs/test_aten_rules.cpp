@@ -196,6 +196,7 @@ TEST_CASE("where reads its mask as well as both tensors", "[aten]") {
     const auto outcome =
         model::predict(op, found.steps.front().execution, model::make_machine(gpus.at("h200-sxm")));
     // The mask's byte, two operands and the result of two bytes each.
+    REQUIRE(std::holds_alternative<model::Prediction>(outcome));
     CHECK(std::get<model::Prediction>(outcome).work.compulsory().in(units::B) ==
           7.0 * 2 * 4096 * 4096);
 }
