@@ -81,8 +81,7 @@ TEST_CASE("calibrating the fake finds its ceilings and writes a valid overlay") 
     CAPTURE(toml);
     const test::TemporaryFolder folder;
     test::write_text(folder.file("mine.toml"), toml);
-    for (const hardware::Problem& problem :
-         model::check_file(folder.file("mine.toml"))) {
+    for (const hardware::Problem& problem : model::check_file(folder.file("mine.toml"))) {
         FAIL_CHECK(to_string(problem));
     }
     model::Catalogue own = model::catalogue();
