@@ -78,7 +78,8 @@ class Diagnose(unittest.TestCase):
         with self.assertRaises(ridge.InputError) as caught:
             ridge.diagnose(table, gpu=GPU)
         self.assertIn("has no unit", str(caught.exception))
-        self.assertEqual(ridge.diagnose(table, gpu=GPU, unit="ms").rows[0].measured_us, 1400e3)
+        measured = {row.name: row.measured_us for row in ridge.diagnose(table, gpu=GPU, unit="ms").rows}
+        self.assertAlmostEqual(measured["mlp"] / 1400e3, 1.0, places=12)
 
     def test_frames(self):
         try:
@@ -86,7 +87,8 @@ class Diagnose(unittest.TestCase):
         except ImportError:
             self.skipTest("pandas is not installed")
         frame = ridge.diagnose(pd.DataFrame(TIMES), gpu=GPU).to_pandas()
-        self.assertEqual(list(frame["name"]), ["mlp", "scores", "qkv"])
+        # By the time to win.
+        self.assertEqual(list(frame["name"]), ["scores", "mlp", "qkv"])
 
 
 class Commands(unittest.TestCase):
