@@ -1,5 +1,4 @@
 // `ridge predict`: one operation, a sequence of them, or a table (batch.h).
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -147,21 +146,14 @@ int predict_many(const Context& context, const PredictOptions& options) {
     return success;
 }
 
-/// Whether the operation is `kernel`, which has no shape: its figures are options of their own. The
-/// same word is a value of --launch.
-bool asks_for_kernel(std::span<const std::string> arguments) {
-    std::string_view before;
-    for (const std::string& argument : arguments) {
-        if (argument == "kernel" && before != "--launch") return true;
-        before = argument;
-    }
-    return false;
-}
-
 }  // namespace
 
 Action build_predict(CommandLine& line, std::span<const std::string> arguments) {
-    if (asks_for_kernel(arguments)) return build_kernel_point(line, arguments);
+    // A kernel has no shape; its figures are options of their own.
+    const auto is_kernel = [](std::string_view word) { return word == "kernel"; };
+    if (is_kernel(operation_among(arguments, is_kernel))) {
+        return build_kernel_point(line, arguments);
+    }
     const auto options = std::make_shared<PredictOptions>(line, arguments);
     add_format_option(line, options->format, "table|json|csv|md");
     line.flag("--explain", options->explain, "show every term and what limits the time");

@@ -18,28 +18,33 @@ bool is_option(const std::string& argument) {
     return argument.empty() || argument.front() == '-';
 }
 
-/// The operation that the arguments name: the first argument or, if options come first, the first
-/// argument that is the name of an operation. InputError if a first word is not an operation.
+/// The operation that the arguments name. InputError if a first word is not an operation.
 std::optional<model::OperationKind> kind_among(std::span<const std::string> arguments) {
-    if (arguments.empty()) return std::nullopt;
-    const std::string& first = arguments.front();
-    if (!is_option(first)) {
-        if (!model::find_operation_kind(first) && programs::is_model(first)) {
-            throw InputError("op: '" + first + "' is a model", {}, "ridge plan " + first);
-        }
-        return model::parse_operation_kind(first);
+    const std::string word = operation_among(arguments, [](std::string_view each) {
+        return model::find_operation_kind(each).has_value();
+    });
+    if (word.empty()) return std::nullopt;
+    if (!model::find_operation_kind(word) && programs::is_model(word)) {
+        throw InputError("op: '" + word + "' is a model", {}, "ridge plan " + word);
     }
-    constexpr std::array<std::string_view, 6> of_texts{"-o",   "--output",  "--from",
-                                                       "--op", "--records", "--where"};
-    for (std::size_t i = 1; i < arguments.size(); ++i) {
-        const std::string& before = arguments[i - 1];
-        if (std::find(of_texts.begin(), of_texts.end(), before) != of_texts.end()) continue;
-        if (const auto kind = model::find_operation_kind(arguments[i])) return kind;
-    }
-    return std::nullopt;
+    return model::parse_operation_kind(word);
 }
 
 }  // namespace
+
+std::string operation_among(std::span<const std::string> arguments,
+                            const std::function<bool(std::string_view)>& is_operation) {
+    if (arguments.empty()) return {};
+    if (!is_option(arguments.front())) return arguments.front();
+    constexpr std::array<std::string_view, 7> of_texts{"-o",        "--output", "--from",  "--op",
+                                                       "--records", "--where",  "--launch"};
+    for (std::size_t i = 1; i < arguments.size(); ++i) {
+        const std::string& before = arguments[i - 1];
+        if (std::find(of_texts.begin(), of_texts.end(), before) != of_texts.end()) continue;
+        if (is_operation(arguments[i])) return arguments[i];
+    }
+    return {};
+}
 
 OperationArgument::OperationArgument(CommandLine& line, std::span<const std::string> arguments)
     : command_(line.name()) {

@@ -1,10 +1,12 @@
 // What the commands that take an operation share: `ridge COMMAND OP --field value ...`.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "cli/console/format.h"
 #include "cli/options/operation_options.h"
@@ -14,6 +16,12 @@ namespace ridge::cli {
 
 class CommandLine;
 class GpuOptions;
+
+/// The word in the place of the operation: the first argument or, if options come first, the first
+/// one that is an operation and no option's value. Empty if there is none.
+[[nodiscard]] std::string operation_among(
+    std::span<const std::string> arguments,
+    const std::function<bool(std::string_view)>& is_operation);
 
 /// The operation that the first matching argument names; adds its options to `line`. The positional
 /// argument itself is declared too, so that the parser accepts and documents it.

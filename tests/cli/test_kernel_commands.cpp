@@ -71,5 +71,9 @@ TEST_CASE("ridge predict kernel takes a kernel's figures") {
     CHECK(text.out.find("limited by") != std::string::npos);
     CHECK(text.out.find("measured 240 us, of which") != std::string::npos);
     CHECK(run_line("predict kernel --gpu h100-sxm").code != 0);
+    // The word is an operation in its place only, not as a value of another option.
+    CHECK(run_line("predict --from kernel --gpu h100-sxm").err.find("--from") == std::string::npos);
+    CHECK(run_line("predict --gpu h100-sxm kernel --flop 137e9 --dtype bf16 --bytes 101MB").code ==
+          0);
     CHECK(run_line("predict kernel --flop 1e9 --pipe warp --gpu h100-sxm").code != 0);
 }
