@@ -223,6 +223,8 @@ void advise_on(Adviser& adviser, const Access& op) {
 }
 void advise_on(Adviser&, const Mla&) {}
 void advise_on(Adviser&, const Moe&) {}
+void advise_on(Adviser&, const Recurrence&) {}
+void advise_on(Adviser&, const TokenWise&) {}
 void advise_on(Adviser&, const Collective&) {}
 
 }  // namespace

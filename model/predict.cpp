@@ -14,11 +14,13 @@
 #include "model/matmul/predict.h"
 #include "model/mla/predict.h"
 #include "model/moe/predict.h"
+#include "model/recurrence/predict.h"
 #include "model/residual/correction.h"
 #include "model/roof/account.h"
 #include "model/roof/band.h"
 #include "model/software.h"
 #include "model/streams/predict.h"
+#include "model/token_wise/predict.h"
 
 namespace ridge::model {
 namespace {
@@ -48,6 +50,8 @@ struct Predictor {
     Outcome operator()(const Moe& op) const {
         return with_memory(Pass::inference, predict(op, execution, machine, &predict));
     }
+    Outcome operator()(const Recurrence& op) const { return with_footprint(op, Pass::inference); }
+    Outcome operator()(const TokenWise& op) const { return with_footprint(op, Pass::inference); }
     Outcome operator()(const Access& op) const { return with_footprint(op, Pass::inference); }
 
     template <class Op>

@@ -143,6 +143,12 @@ struct Planner {
     }
     Plan operator()(const model::Mla&) const { throw Refusal("mla has no bundled kernel"); }
     Plan operator()(const model::Moe&) const { throw Refusal("moe has no bundled kernel"); }
+    Plan operator()(const model::Recurrence&) const {
+        throw Refusal("recurrences have no bundled kernel");
+    }
+    Plan operator()(const model::TokenWise&) const {
+        throw Refusal("operations on tokens have no bundled kernel");
+    }
     Plan operator()(const model::RowWise& op) const {
         return plan_row_wise(op, execution, context);
     }

@@ -29,6 +29,8 @@ struct Choose {
     }
     Implementation operator()(const model::Mla&) const { return Implementation::library; }
     Implementation operator()(const model::Moe&) const { return Implementation::cutlass; }
+    Implementation operator()(const model::Recurrence&) const { return Implementation::fused; }
+    Implementation operator()(const model::TokenWise&) const { return Implementation::fused; }
     Implementation operator()(const model::Elementwise&) const { return Implementation::fused; }
     Implementation operator()(const model::RowWise&) const { return Implementation::fused; }
     Implementation operator()(const model::Transpose&) const { return Implementation::tiled; }
@@ -56,7 +58,9 @@ std::optional<Unavailable> not_measured(const model::Operation& operation,
         return Unavailable{.reason = "kernels of PyTorch are predicted, not measured",
                            .remedy = "scripts/measure/torch-kernels.py measures them"};
     }
-    if (kind == model::OperationKind::mla || kind == model::OperationKind::moe) {
+    if (kind == model::OperationKind::mla || kind == model::OperationKind::moe ||
+        std::holds_alternative<model::Recurrence>(operation) ||
+        std::holds_alternative<model::TokenWise>(operation)) {
         return Unavailable{.reason = std::string(model::info_of(kind).name) +
                                      " has no bundled kernel: it is predicted, not measured"};
     }

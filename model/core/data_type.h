@@ -20,7 +20,8 @@ namespace ridge::model {
 /// fp8 is e4m3 or e5m2 (both cost the same). tf32 is stored in 4 bytes. int32 is a type for results
 /// of int8 products, never for an operand. fp8_block is e4m3 with an fp32 scale per 128 elements
 /// along k (activations) or per 128 x 128 (weights), as in DeepSeek-V3. nvfp4 is e2m1 with an e4m3
-/// scale per 16 elements along k.
+/// scale per 16 elements along k; mxfp4 and mxfp8 are e2m1 and e4m3 with an 8-bit exponent per 32
+/// (OCP microscaling formats). int4 is for weights, with a 16-bit scale per 128 (GPTQ, AWQ).
 enum class DataType : std::uint8_t {
     fp64,
     fp32,
@@ -31,12 +32,16 @@ enum class DataType : std::uint8_t {
     int8,
     int32,
     fp8_block,
-    nvfp4
+    nvfp4,
+    mxfp4,
+    mxfp8,
+    int4
 };
 
 inline constexpr std::array all_data_types{
-    DataType::fp64, DataType::fp32, DataType::tf32,  DataType::fp16,      DataType::bf16,
-    DataType::fp8,  DataType::int8, DataType::int32, DataType::fp8_block, DataType::nvfp4};
+    DataType::fp64,  DataType::fp32,  DataType::tf32,  DataType::fp16,      DataType::bf16,
+    DataType::fp8,   DataType::int8,  DataType::int32, DataType::fp8_block, DataType::nvfp4,
+    DataType::mxfp4, DataType::mxfp8, DataType::int4};
 inline constexpr std::size_t data_type_count = all_data_types.size();
 
 /// Bits of one element in memory, without its share of a scale.
@@ -54,8 +59,11 @@ inline constexpr std::size_t data_type_count = all_data_types.size();
         case DataType::fp8:
         case DataType::int8:
         case DataType::fp8_block:
+        case DataType::mxfp8:
             return 8;
         case DataType::nvfp4:
+        case DataType::mxfp4:
+        case DataType::int4:
             return 4;
     }
     return 0;
@@ -63,10 +71,11 @@ inline constexpr std::size_t data_type_count = all_data_types.size();
 
 /// Whether blocks of elements share a scale. Only operands of products have such a type.
 [[nodiscard]] constexpr bool is_block_scaled(DataType type) {
-    return type == DataType::fp8_block || type == DataType::nvfp4;
+    return type == DataType::fp8_block || type == DataType::nvfp4 || type == DataType::mxfp4 ||
+           type == DataType::mxfp8 || type == DataType::int4;
 }
 
-/// Bytes of one element of a type that fills whole bytes (every type but nvfp4).
+/// Bytes of one element of a type that fills whole bytes (every type but those of 4 bits).
 [[nodiscard]] constexpr std::int64_t size_of(DataType type) {
     RIDGE_CONTRACT(bits_of(type) >= 8);
     return bits_of(type) / 8;

@@ -33,6 +33,14 @@ enum class OperationKind : std::uint8_t {
     attention,
     mla,
     moe,
+    gdn,
+    kda,
+    mamba2,
+    topk,
+    rope,
+    swiglu,
+    quantize,
+    conv1d,
     elementwise,
     softmax,
     layernorm,
@@ -58,13 +66,15 @@ enum class OperationKind : std::uint8_t {
     host_to_device,
     device_to_host
 };
-inline constexpr std::size_t operation_kind_count = 28;
+inline constexpr std::size_t operation_kind_count = 36;
 
 enum class Field : std::uint8_t {
     pattern,
+    part,
     phase,
     dtype,
     kv_dtype,
+    weight_dtype,
     batch,
     m,
     n,
@@ -91,9 +101,19 @@ enum class Field : std::uint8_t {
     intermediate,
     topk,
     experts,
+    gated,
     tp,
     ep,
     distribution,
+    d_model,
+    conv,
+    k_heads,
+    head_k_dim,
+    v_heads,
+    head_v_dim,
+    state,
+    groups,
+    chunk,
     rows,
     cols,
     inner,
@@ -119,7 +139,7 @@ enum class Field : std::uint8_t {
     software,
     mode
 };
-inline constexpr std::size_t field_count = 57;
+inline constexpr std::size_t field_count = 69;
 
 enum class FieldKind : std::uint8_t { count, flag, word, text };
 
@@ -162,6 +182,9 @@ struct OperationAlias {
 [[nodiscard]] OperationKind kind_of(const Operation& operation);
 /// The collective of that kind; the operation must be a collective.
 [[nodiscard]] CollectiveKind collective_kind(OperationKind kind);
+/// The recurrence of that kind, and the operation on tokens; the operation must be one.
+[[nodiscard]] RecurrenceKind recurrence_kind(OperationKind kind);
+[[nodiscard]] TokenKind token_kind(OperationKind kind);
 /// The row operation of that kind; the operation must be one along rows.
 [[nodiscard]] RowKind row_kind(OperationKind kind);
 [[nodiscard]] bool applies(OperationKind kind, Field field);

@@ -79,6 +79,41 @@ class FieldsOf {
         unless(Field::tp, op.tp, 1);
         unless(Field::ep, op.ep, 1);
         unless(Field::distribution, op.load.exponent_thousandths, 0);
+        word_unless(Field::weight_dtype, weight_type_of(op), op.type);
+        unless(Field::gated, op.gated ? 1 : 0, 1);
+    }
+    void operator()(const Recurrence& op) {
+        const Recurrence usual;
+        const bool mamba = op.kind == RecurrenceKind::mamba2;
+        word_unless(Field::part, op.part, usual.part);
+        count(Field::phase, static_cast<std::int64_t>(op.phase) + recurrence_phases);
+        type(op.type);
+        unless(Field::batch, op.batch, usual.batch);
+        count(Field::seq, op.seq);
+        unless(Field::conv, op.conv, usual.conv);
+        count(mamba ? Field::heads : Field::k_heads, mamba ? op.v_heads : op.k_heads);
+        if (mamba) {
+            unless(Field::groups, op.k_heads, 1);
+            unless(Field::state, op.head_k_dim, usual.head_k_dim);
+            unless(Field::head_dim, op.head_v_dim, mamba_head);
+            unless(Field::chunk, op.chunk, mamba_chunk);
+            return;
+        }
+        unless(Field::head_k_dim, op.head_k_dim, usual.head_k_dim);
+        unless(Field::v_heads, op.v_heads, op.k_heads);
+        unless(Field::head_v_dim, op.head_v_dim, usual.head_v_dim);
+        unless(Field::chunk, op.chunk, usual.chunk);
+    }
+    void operator()(const TokenWise& op) {
+        type(op.type);
+        const bool convolves = op.kind == TokenKind::conv1d;
+        count(convolves ? Field::seq : Field::rows, op.rows);
+        count(Field::cols, op.cols);
+        if (op.kind == TokenKind::topk) count(Field::topk, op.width);
+        if (op.kind == TokenKind::quantize) word_unless(Field::out_dtype, op.output, DataType::fp8);
+        if (!convolves) return;
+        unless(Field::conv, op.width, Recurrence{}.conv);
+        unless(Field::batch, op.batch, 1);
     }
     void operator()(const Elementwise& op) {
         type(op.type);
@@ -170,6 +205,9 @@ DataType default_output(DataType type) {
         case DataType::fp8:
         case DataType::fp8_block:
         case DataType::nvfp4:
+        case DataType::mxfp4:
+        case DataType::mxfp8:
+        case DataType::int4:
             return DataType::bf16;
         case DataType::int8:
             return DataType::fp32;

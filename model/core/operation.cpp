@@ -169,9 +169,51 @@ void check(const Moe& op) {
         throw InputError("distribution: the exponent of a power law must be from 0.1 to 10, got " +
                          to_string(op.load));
     }
-    if (op.type == DataType::tf32 || op.type == DataType::fp64 || op.type == DataType::int32) {
+    if (op.type == DataType::tf32 || op.type == DataType::fp64 || op.type == DataType::int32 ||
+        op.type == DataType::mxfp4 || op.type == DataType::int4) {
         throw InputError("dtype: moe is modelled for fp32, 16-bit, 8-bit and nvfp4 experts, not " +
+                             std::string(name_of(op.type)),
+                         {},
+                         bits_of(op.type) == 4 ? "the type of the weights is weight_dtype" : "");
+    }
+    if (bits_of(weight_type_of(op)) > bits_of(op.type)) {
+        throw InputError("weight_dtype: " + std::string(name_of(weight_type_of(op))) +
+                         " is wider than dtype " + std::string(name_of(op.type)));
+    }
+}
+
+void check(const Recurrence& op) {
+    require_plain("dtype", op.type);
+    require_product({{"batch", op.batch},
+                     {"seq", op.seq},
+                     {"v_heads", op.v_heads},
+                     {"head_k_dim", op.head_k_dim},
+                     {"head_v_dim", op.head_v_dim}});
+    require_product({{"batch", op.batch}, {"seq", op.seq}, {"conv", op.conv}});
+    require_edge("chunk", op.chunk);
+    require_divisor(op.kind == RecurrenceKind::mamba2 ? "groups" : "k_heads", op.k_heads,
+                    op.kind == RecurrenceKind::mamba2 ? "heads" : "v_heads", op.v_heads);
+    if (op.phase == RecurrencePhase::generation && op.seq != 1) {
+        throw InputError("seq must be 1 in phase generation, got " + std::to_string(op.seq), {},
+                         "phase verify checks several drafted tokens of a sequence");
+    }
+    if (size_of(op.type) != 2 && op.type != DataType::fp32) {
+        throw InputError("dtype: recurrences are modelled for fp32, fp16 and bf16, not " +
                          std::string(name_of(op.type)));
+    }
+}
+
+void check(const TokenWise& op) {
+    require_plain("dtype", op.type);
+    require_product({{"batch", op.batch}, {"rows", op.rows}, {"cols", op.cols}});
+    require_edge(op.kind == TokenKind::topk ? "topk" : "conv", op.width);
+    if (op.kind == TokenKind::topk && op.width > op.cols) {
+        throw InputError("topk must not exceed cols: " + std::to_string(op.width) + " > " +
+                         std::to_string(op.cols));
+    }
+    if (op.kind == TokenKind::quantize && bits_of(op.output) >= bits_of(op.type)) {
+        throw InputError("out_dtype: " + std::string(name_of(op.output)) +
+                         " is not narrower than dtype " + std::string(name_of(op.type)));
     }
 }
 

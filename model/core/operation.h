@@ -15,6 +15,7 @@
 #include <variant>
 
 #include "model/core/data_type.h"
+#include "model/core/recurrent.h"
 #include "model/expression/expression.h"
 
 namespace ridge::model {
@@ -123,8 +124,8 @@ struct ExpertLoad {
 [[nodiscard]] ExpertLoad parse_expert_load(std::string_view text, std::string_view field);
 
 /// A block of experts on one GPU. Each of `tokens` goes to `topk` of `experts`. Each expert is a
-/// gated pair of products, hidden -> 2 intermediate -> hidden, and a token's results are added by
-/// weight. `tp` GPUs share every expert's intermediate, `ep` GPUs share the experts. Counts and
+/// pair of products, hidden -> 2 intermediate (with a gate, else one) -> hidden, and a token's
+/// results are added by weight. `tp` GPUs share every expert's intermediate, `ep` GPUs share the experts. Counts and
 /// time are those of the busiest GPU, without communication.
 struct Moe {
     std::int64_t tokens = 0;
@@ -135,8 +136,17 @@ struct Moe {
     std::int64_t tp = 1;
     std::int64_t ep = 1;
     ExpertLoad load{};
-    DataType type = DataType::bf16;  ///< of weights and activations inside the experts
+    DataType type = DataType::bf16;                      ///< in which the experts compute
+    std::optional<DataType> weight_type = std::nullopt;  ///< of their weights; empty: `type`
+    bool gated = true;
 };
+[[nodiscard]] constexpr DataType weight_type_of(const Moe& moe) {
+    return moe.weight_type.value_or(moe.type);
+}
+/// Columns of the first product per element of the intermediate: gate and up, or up alone.
+[[nodiscard]] constexpr double widening_of(const Moe& moe) {
+    return moe.gated ? 2.0 : 1.0;
+}
 
 /// One expression applied to every element. A result of another type than the inputs is a cast.
 struct Elementwise {
@@ -284,8 +294,8 @@ struct Collective {
     SwitchAddition nvls = SwitchAddition::automatic;
 };
 
-using Operation = std::variant<Matmul, Attention, Mla, Moe, Elementwise, RowWise, Transpose, Copy,
-                               Gather, Cat, AdamW, Access, Collective>;
+using Operation = std::variant<Matmul, Attention, Mla, Moe, Recurrence, TokenWise, Elementwise,
+                               RowWise, Transpose, Copy, Gather, Cat, AdamW, Access, Collective>;
 
 /// "matmul", "attention", "elementwise", "softmax", ..., "all_reduce".
 [[nodiscard]] std::string_view name_of(const Operation& operation);

@@ -16,12 +16,20 @@ using enum Field;
 constexpr std::array<FieldInfo, field_count> fields{{
     {pattern, "pattern", FieldKind::word,
      "access pattern: strided, misaligned, divergent, bank_conflict, chase or reread"},
-    {phase, "phase", FieldKind::word, "prefill, or decode with absorbed products",
-     "decode if seq_q is less than seq_kv"},
+    {part, "part", FieldKind::word,
+     "conv (the short convolution), scan (the recurrence), or conv+scan in one kernel", "scan"},
+    {phase, "phase", FieldKind::word,
+     "mla: prefill, or decode with absorbed products; gdn, kda, mamba2: context, generation or "
+     "verify (drafted tokens)",
+     "decode if seq_q is less than seq_kv; generation if seq is 1"},
     {dtype, "dtype", FieldKind::word,
-     "element type: fp64, fp32, tf32, fp16, bf16, fp8, int8; products also fp8_block, nvfp4",
+     "element type: fp64, fp32, tf32, fp16, bf16, fp8, int8; products also fp8_block, nvfp4; "
+     "experts also mxfp8",
      "bf16"},
     {kv_dtype, "kv_dtype", FieldKind::word, "element type of the cache", "dtype"},
+    {weight_dtype, "weight_dtype", FieldKind::word,
+     "element type of the weights: dtype, or int4, int8, mxfp4, nvfp4 beside another dtype",
+     "dtype"},
     {batch, "batch", FieldKind::count, "independent problems", "1"},
     {m, "m", FieldKind::count, "rows of A and C"},
     {n, "n", FieldKind::count, "columns of B and C"},
@@ -47,15 +55,28 @@ constexpr std::array<FieldInfo, field_count> fields{{
     {kv_write, "kv_write", FieldKind::flag, "also write the new tokens' K and V to the cache",
      "no"},
     {paged, "paged", FieldKind::flag, "K and V are read through a page table", "same as kv_write"},
-    {tokens, "tokens", FieldKind::count, "tokens of the batch"},
+    {tokens, "tokens", FieldKind::count, "tokens of the batch", "batch x seq of gdn, kda, mamba2"},
     {hidden, "hidden", FieldKind::count, "elements of a token"},
     {intermediate, "intermediate", FieldKind::count, "inner width of one expert"},
-    {topk, "topk", FieldKind::count, "experts that each token is sent to"},
+    {topk, "topk", FieldKind::count, "experts that each token is sent to, or results of each row"},
     {experts, "experts", FieldKind::count, "number of experts"},
+    {gated, "gated", FieldKind::flag, "experts of three matrices, with a gate, or of two without",
+     "yes"},
     {tp, "tp", FieldKind::count, "GPUs that split the inner width of every expert", "1"},
     {ep, "ep", FieldKind::count, "GPUs that share the experts", "1"},
     {distribution, "distribution", FieldKind::word,
      "how tokens spread over experts: balanced, or power_law_E with exponent E", "balanced"},
+    {d_model, "d_model", FieldKind::count,
+     "width of the model around gdn, kda, mamba2 (no part of their cost)", "any"},
+    {conv, "conv", FieldKind::count, "width of the causal convolution", "4"},
+    {k_heads, "k_heads", FieldKind::count, "heads of q and k on this GPU"},
+    {head_k_dim, "head_k_dim", FieldKind::count, "elements of one head of q and k", "128"},
+    {v_heads, "v_heads", FieldKind::count, "heads of v on this GPU, each with a state", "k_heads"},
+    {head_v_dim, "head_v_dim", FieldKind::count, "elements of one head of v", "128"},
+    {state, "state", FieldKind::count, "mamba2: elements of the state per channel", "128"},
+    {groups, "groups", FieldKind::count, "mamba2: groups of heads that share B and C", "1"},
+    {chunk, "chunk", FieldKind::count, "tokens that a kernel of the prompt takes at once",
+     "64; mamba2: 256"},
     {rows, "rows", FieldKind::count, "rows"},
     {cols, "cols", FieldKind::count, "columns: elements of one row"},
     {inner, "inner", FieldKind::count,
@@ -110,7 +131,20 @@ constexpr std::array mla_optional{phase, dtype,  kv_dtype,   batch,    seq,
                                   seq_q, seq_kv, latent_dim, rope_dim, head_dim,
                                   impl,  l2,     launch,     software, mode};
 constexpr std::array moe_required{tokens, hidden, intermediate, topk, experts};
-constexpr std::array moe_optional{dtype, tp, ep, distribution, impl, l2, launch, software, mode};
+constexpr std::array moe_optional{dtype, weight_dtype, gated,  tp,       ep,  distribution,
+                                  impl,  l2,           launch, software, mode};
+constexpr std::array delta_required{seq, k_heads};
+constexpr std::array delta_optional{part,   phase,    dtype,      batch,     tokens, d_model,
+                                    conv,   v_heads,  head_k_dim, chunk,     impl,   l2,
+                                    launch, software, mode,       head_v_dim};
+constexpr std::array mamba_required{heads, seq};
+constexpr std::array mamba_optional{part, phase,    dtype,    batch, tokens, d_model,
+                                    conv, head_dim, groups,   state, chunk,  impl,
+                                    l2,   launch,   software, mode};
+constexpr std::array topk_required{rows, cols, topk};
+constexpr std::array quantize_optional{dtype, out_dtype, impl, l2, launch, software, mode};
+constexpr std::array conv1d_required{seq, cols};
+constexpr std::array conv1d_optional{dtype, batch, conv, impl, l2, launch, software, mode};
 constexpr std::array elementwise_required{expr, elements};
 constexpr std::array elementwise_optional{dtype, vectors, scalars, out_dtype, direction,
                                           impl,  l2,      launch,  software,  mode};
@@ -148,6 +182,7 @@ constexpr std::array elementwise_ways{Implementation::fused, Implementation::unf
                                       Implementation::torch, Implementation::compiled};
 constexpr std::array softmax_ways{Implementation::fused, Implementation::manual,
                                   Implementation::torch, Implementation::compiled};
+constexpr std::array fused_way{Implementation::fused};
 constexpr std::array row_ways{Implementation::fused, Implementation::torch,
                               Implementation::compiled};
 constexpr std::array framework_ways{Implementation::torch, Implementation::compiled};
@@ -175,6 +210,22 @@ const std::array<OperationInfo, operation_kind_count> operations{{
      mla_optional, library_way},
     {Kind::moe, "moe", "a block of experts: routing, grouped products, weighted sum", moe_required,
      moe_optional, moe_ways},
+    {Kind::gdn, "gdn", "gated delta rule: short convolution, recurrence, or both", delta_required,
+     delta_optional, fused_way},
+    {Kind::kda, "kda", "Kimi delta attention: short convolution, recurrence, or both",
+     delta_required, delta_optional, fused_way},
+    {Kind::mamba2, "mamba2", "Mamba-2: short convolution, state space recurrence, or both",
+     mamba_required, mamba_optional, fused_way},
+    {Kind::topk, "topk", "the largest of each row, with their positions", topk_required,
+     plain_optional, fused_way},
+    {Kind::rope, "rope", "rotary embedding of each token's queries and keys", common_required_rows,
+     plain_optional, fused_way},
+    {Kind::swiglu, "swiglu", "out[rows,cols] = silu(a) * b with a and b side by side",
+     common_required_rows, plain_optional, fused_way},
+    {Kind::quantize, "quantize", "rows to a narrower type, with its scales", common_required_rows,
+     quantize_optional, fused_way},
+    {Kind::conv1d, "conv1d", "causal convolution along the tokens, channel by channel",
+     conv1d_required, conv1d_optional, fused_way},
     {Kind::elementwise, "elementwise", "an expression over every element", elementwise_required,
      elementwise_optional, elementwise_ways},
     {Kind::softmax, "softmax", "softmax along each row", common_required_rows, rows_optional,
@@ -227,11 +278,18 @@ const std::array<OperationInfo, operation_kind_count> operations{{
 constexpr std::array row_kinds{Kind::softmax, Kind::layernorm,     Kind::rmsnorm,
                                Kind::sum,     Kind::mean,          Kind::max,
                                Kind::argmax,  Kind::cross_entropy, Kind::scan};
+constexpr std::array recurrence_kinds{Kind::gdn, Kind::kda, Kind::mamba2};
+constexpr std::array token_kinds{Kind::topk, Kind::rope, Kind::swiglu, Kind::quantize,
+                                 Kind::conv1d};
 constexpr std::array collective_kinds{
     Kind::all_reduce, Kind::all_gather, Kind::reduce_scatter, Kind::all_to_all,
     Kind::broadcast,  Kind::send,       Kind::host_to_device, Kind::device_to_host};
 
-constexpr std::array<OperationAlias, 20> alias_table{{{"cumsum", Kind::scan},
+constexpr std::array<OperationAlias, 24> alias_table{{{"gated_delta_rule", Kind::gdn},
+                                                      {"ssd", Kind::mamba2},
+                                                      {"quantise", Kind::quantize},
+                                                      {"silu_and_mul", Kind::swiglu},
+                                                      {"cumsum", Kind::scan},
                                                       {"gemm", Kind::matmul},
                                                       {"mm", Kind::matmul},
                                                       {"bmm", Kind::matmul},
@@ -257,6 +315,12 @@ struct KindOf {
     Kind operator()(const Attention&) const { return Kind::attention; }
     Kind operator()(const Mla&) const { return Kind::mla; }
     Kind operator()(const Moe&) const { return Kind::moe; }
+    Kind operator()(const Recurrence& op) const {
+        return recurrence_kinds[static_cast<std::size_t>(op.kind)];
+    }
+    Kind operator()(const TokenWise& op) const {
+        return token_kinds[static_cast<std::size_t>(op.kind)];
+    }
     Kind operator()(const Elementwise&) const { return Kind::elementwise; }
     Kind operator()(const RowWise& op) const {
         return row_kinds[static_cast<std::size_t>(op.kind)];
@@ -285,6 +349,18 @@ CollectiveKind collective_kind(OperationKind kind) {
     const auto found = std::find(collective_kinds.begin(), collective_kinds.end(), kind);
     RIDGE_CONTRACT(found != collective_kinds.end());
     return static_cast<CollectiveKind>(found - collective_kinds.begin());
+}
+
+RecurrenceKind recurrence_kind(OperationKind kind) {
+    const auto found = std::find(recurrence_kinds.begin(), recurrence_kinds.end(), kind);
+    RIDGE_CONTRACT(found != recurrence_kinds.end());
+    return static_cast<RecurrenceKind>(found - recurrence_kinds.begin());
+}
+
+TokenKind token_kind(OperationKind kind) {
+    const auto found = std::find(token_kinds.begin(), token_kinds.end(), kind);
+    RIDGE_CONTRACT(found != token_kinds.end());
+    return static_cast<TokenKind>(found - token_kinds.begin());
 }
 
 RowKind row_kind(OperationKind kind) {

@@ -10,6 +10,8 @@
 #include "hardware/error.h"
 #include "model/attention/blocks.h"
 #include "model/bundled/launch_grid.h"
+#include "model/recurrence/work.h"
+#include "model/token_wise/work.h"
 
 namespace ridge::model {
 namespace {
@@ -174,19 +176,39 @@ Footprint of_operation(const Moe& op, Implementation, Pass) {
     const double pairs = std::max(1.0, count(op.tokens) * count(op.topk) / count(op.ep));
     const double inner = count(op.intermediate / op.tp);
     const double hidden = count(op.hidden);
+    const DataType weights = weight_type_of(op);
     Parts parts;
     parts.add("tokens", tokens, Phase::input);
     parts.add("router logits", count(op.tokens) * count(op.experts) * token, Phase::input);
-    parts.add(
-        "weights",
-        count(op.experts / op.ep) * (operand_bytes(op.type, 2.0 * inner, hidden, Operand::weights) +
-                                     operand_bytes(op.type, hidden, inner, Operand::weights)),
-        Phase::input);
+    parts.add("weights",
+              count(op.experts / op.ep) *
+                  (operand_bytes(weights, widening_of(op) * inner, hidden, Operand::weights) +
+                   operand_bytes(weights, hidden, inner, Operand::weights)),
+              Phase::input);
     parts.add("gathered rows", operand_bytes(op.type, pairs, hidden), Phase::scratch);
-    parts.add("gates", pairs * 2.0 * inner * token, Phase::scratch);
+    parts.add("gates", pairs * widening_of(op) * inner * token, Phase::scratch);
     parts.add("inner rows", operand_bytes(op.type, pairs, inner), Phase::scratch);
     parts.add("results", pairs * hidden * token, Phase::scratch);
     parts.add("out", tokens, Phase::output);
+    return parts.footprint();
+}
+
+Footprint of_operation(const Recurrence& op, Implementation, Pass) {
+    const RecurrenceBytes bytes = recurrence_bytes(op);
+    Parts parts;
+    parts.add("q, k, v", bytes.inputs, Phase::input);
+    parts.add("decays", bytes.gates, Phase::input);
+    parts.add("window of the convolution", bytes.window, Phase::input);
+    parts.add("state", bytes.state, Phase::input);
+    parts.add("out", bytes.outputs, Phase::output);
+    return parts.footprint();
+}
+
+Footprint of_operation(const TokenWise& op, Implementation, Pass) {
+    const TokenWiseBytes bytes = token_wise_bytes(op);
+    Parts parts;
+    parts.add("in", bytes.read, Phase::input);
+    parts.add("out", bytes.written, Phase::output);
     return parts.footprint();
 }
 

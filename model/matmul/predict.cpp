@@ -357,6 +357,10 @@ Outcome predicted(const Matmul& op, const Execution& execution, const Machine& m
 }  // namespace
 
 Outcome predict(const Matmul& op, const Execution& execution, const Machine& machine) {
+    if (op.type == DataType::int4 || op.type == DataType::mxfp4 || op.type == DataType::mxfp8) {
+        return NotModelled{"products with both operands of dtype " + std::string(name_of(op.type)) +
+                           " were never measured"};
+    }
     const bool named = execution.implementation != Implementation::automatic;
     const Implementation asked = named ? execution.implementation : Implementation::library;
     // PyTorch's products are those of the library.

@@ -16,7 +16,7 @@ namespace {
 
 /// The types and widths of the measured rows.
 Validity validity_of(const Moe& op) {
-    const bool type = bits_of(op.type) == 16 || op.type == DataType::fp8;
+    const bool type = (bits_of(op.type) == 16 || op.type == DataType::fp8) && !op.weight_type;
     const bool width = op.hidden >= 2048 && op.hidden <= 8192 && op.tokens <= 16384;
     return type && width ? Validity::validated : Validity::extrapolated;
 }

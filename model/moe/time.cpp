@@ -81,7 +81,7 @@ std::optional<MoeTime> moe_time(const Moe& op, const MoeParameters& fitted,
     const auto inner = static_cast<std::int64_t>(load.inner);
     const Matmul up{.batch = experts,
                     .m = height,
-                    .n = 2 * inner,
+                    .n = (op.gated ? 2 : 1) * inner,
                     .k = op.hidden,
                     .type = op.type,
                     .output = DataType::bf16};

@@ -11,13 +11,14 @@ constexpr double token_bytes = 2.0;  ///< of an element outside the experts
 
 double expert_bytes(const Moe& op) {
     const MoeLoad load = moe_load(op);
-    return operand_bytes(op.type, 2.0 * load.inner, real(op.hidden), Operand::weights) +
-           operand_bytes(op.type, real(op.hidden), load.inner, Operand::weights);
+    const DataType type = weight_type_of(op);
+    return operand_bytes(type, widening_of(op) * load.inner, real(op.hidden), Operand::weights) +
+           operand_bytes(type, real(op.hidden), load.inner, Operand::weights);
 }
 
 MoeRows moe_rows(const Moe& op, const MoeLoad& load) {
     return {.gathered = operand_bytes(op.type, load.pairs, real(op.hidden)),
-            .gates = load.pairs * 2.0 * load.inner * token_bytes,
+            .gates = load.pairs * widening_of(op) * load.inner * token_bytes,
             .inner = operand_bytes(op.type, load.pairs, load.inner),
             .results = load.pairs * real(op.hidden) * token_bytes};
 }
@@ -31,7 +32,8 @@ Work moe_work(const Moe& op) {
     const double rows = r.gathered + r.gates + r.inner + r.results;
 
     Work work;
-    work.tensor = Flop::from_base(6.0 * load.pairs * hidden * load.inner);
+    const double matrices = widening_of(op) + 1.0;
+    work.tensor = Flop::from_base(2.0 * matrices * load.pairs * hidden * load.inner);
     work.fma = Flop::from_base(load.pairs * (5.0 * load.inner + 2.0 * hidden));
     work.special = 2.0 * load.pairs * load.inner;
     work.compulsory_read = Bytes::from_base(tokens + weights);

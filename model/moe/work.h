@@ -8,7 +8,7 @@
 // grouped products, up (hidden -> 2 x intermediate, with the gate) and down (intermediate ->
 // hidden).
 //
-// Limits: gated experts, tokens in 16 bits outside them; no shared expert, no communication.
+// Limits: tokens in 16 bits outside the experts; no shared expert, no communication.
 #pragma once
 
 #include "model/core/operation.h"
@@ -17,7 +17,8 @@
 
 namespace ridge::model {
 
-/// Bytes of one expert's weights on this GPU, including scales: 3 x hidden x inner elements.
+/// Bytes of one expert's weights on this GPU, including scales: 3 x hidden x inner elements, or 2
+/// without a gate.
 [[nodiscard]] double expert_bytes(const Moe& op);
 
 /// Bytes between the kernels.

@@ -146,8 +146,8 @@ struct Finder {
         const double here = std::max(1.0, real(op.experts) / real(op.ep));
         const double rows = real(op.tokens * op.topk) / real(op.experts);
         const double inner = real(op.intermediate) / real(op.tp);
-        const double weight = 3.0 * real(op.hidden) * inner;
-        const double element = real(bits_of(op.type)) / 8.0;
+        const double weight = (widening_of(op) + 1.0) * real(op.hidden) * inner;
+        const double element = real(bits_of(weight_type_of(op))) / 8.0;
         const double met = std::min(here, rows * here);
         const Nominal nominal = nominal_of(2.0 * rows * here * weight, element * met * weight);
         return ResidualFeatures{

@@ -15,7 +15,7 @@ import sys
 HARDWARE = ["hardware"]
 MODEL_CORE = ["model/core", "model/expression"]
 MODEL_BASE = HARDWARE + MODEL_CORE + ["model/machine", "model/roof", "model/bundled"]
-MODEL = MODEL_BASE + ["model", "model/catalogue", "model/matmul", "model/attention", "model/mla", "model/moe", "model/streams", "model/access",
+MODEL = MODEL_BASE + ["model", "model/catalogue", "model/matmul", "model/attention", "model/mla", "model/moe", "model/recurrence", "model/token_wise", "model/streams", "model/access",
                       "model/collectives", "model/footprint", "model/allocator", "model/residual"]
 RECORD = MODEL + ["measure/statistics", "measure/record"]
 CUDA = "measure/cuda/"
@@ -32,12 +32,14 @@ ROOMS = {
     "model/attention": MODEL_BASE,
     "model/mla": MODEL_BASE,
     "model/moe": MODEL_BASE,
+    "model/recurrence": MODEL_BASE,
+    "model/token_wise": MODEL_BASE,
     "model/streams": MODEL_BASE,
     "model/access": MODEL_BASE,
     "model/collectives": MODEL_BASE,
     "model/allocator": HARDWARE,
     "model/residual": MODEL_BASE,
-    "model/footprint": MODEL_BASE + ["model/attention", "model/allocator"],
+    "model/footprint": MODEL_BASE + ["model/attention", "model/allocator", "model/recurrence", "model/token_wise"],
     "model": MODEL,
     "measure/statistics": HARDWARE,
     "measure/record": MODEL + ["measure/statistics"],

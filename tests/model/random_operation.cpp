@@ -217,10 +217,45 @@ Moe random_moe(Random& random) {
             .tp = std::int64_t{1} << random.whole(0, 3),
             .ep = std::int64_t{1} << random.whole(0, experts >= 8 ? 3 : 0),
             .load = random.pick(loads),
-            .type = random.pick(types)};
+            .type = random.pick(types),
+            .weight_type = random.whole(0, 3) == 0 ? std::optional(DataType::nvfp4) : std::nullopt,
+            .gated = random.coin()};
 }
 
-/// How often a kind is drawn. There are many kinds of collectives and row operations.
+Recurrence random_recurrence(Random& random, RecurrenceKind kind) {
+    const auto phase = static_cast<RecurrencePhase>(random.whole(0, 2));
+    const std::int64_t keys = random.size(32);
+    return {.kind = kind,
+            .part = static_cast<RecurrencePart>(random.whole(0, 2)),
+            .phase = phase,
+            .batch = random.size(64),
+            .seq = phase == RecurrencePhase::generation ? 1
+                   : phase == RecurrencePhase::verify   ? random.whole(2, 8)
+                                                        : random.size(16384),
+            .k_heads = keys,
+            .head_k_dim = random.coin() ? 128 : 64,
+            .v_heads = keys * random.whole(1, 4),
+            .head_v_dim = random.coin() ? 128 : 64,
+            .conv = random.whole(2, 8),
+            .chunk = random.coin() ? 64 : 128};
+}
+
+TokenWise random_token_wise(Random& random, TokenKind kind) {
+    constexpr std::array narrow{DataType::fp8, DataType::int8, DataType::fp8_block, DataType::nvfp4,
+                                DataType::mxfp8};
+    const bool convolves = kind == TokenKind::conv1d;
+    const std::int64_t cols = random.size(16384);
+    return {.kind = kind,
+            .rows = random.size(16384),
+            .cols = cols,
+            .width = kind == TokenKind::topk ? random.size(cols)
+                     : convolves             ? random.whole(2, 8)
+                                             : 1,
+            .batch = convolves ? random.size(16) : 1,
+            .output = kind == TokenKind::quantize ? random.pick(narrow) : DataType::bf16};
+}
+
+/// How often a kind is drawn. There are many kinds of collectives, row operations and recurrences.
 int weight_of(OperationKind kind) {
     switch (kind) {
         case OperationKind::matmul:
@@ -229,6 +264,14 @@ int weight_of(OperationKind kind) {
         case OperationKind::elementwise:
         case OperationKind::access:
             return 6;
+        case OperationKind::gdn:
+        case OperationKind::kda:
+        case OperationKind::mamba2:
+        case OperationKind::topk:
+        case OperationKind::rope:
+        case OperationKind::swiglu:
+        case OperationKind::quantize:
+        case OperationKind::conv1d:
         case OperationKind::all_reduce:
         case OperationKind::all_gather:
         case OperationKind::reduce_scatter:
@@ -256,6 +299,16 @@ Operation random_operation(Random& random, OperationKind kind) {
             return random_mla(random);
         case OperationKind::moe:
             return random_moe(random);
+        case OperationKind::gdn:
+        case OperationKind::kda:
+        case OperationKind::mamba2:
+            return random_recurrence(random, recurrence_kind(kind));
+        case OperationKind::topk:
+        case OperationKind::rope:
+        case OperationKind::swiglu:
+        case OperationKind::quantize:
+        case OperationKind::conv1d:
+            return random_token_wise(random, token_kind(kind));
         case OperationKind::elementwise:
             return random_elementwise(random);
         case OperationKind::softmax:
@@ -361,6 +414,19 @@ struct Grow {
         Moe wider = op;
         wider.intermediate *= 2;
         larger.emplace_back("intermediate", wider);
+        return larger;
+    }
+    Larger operator()(const Recurrence& op) const {
+        Larger larger = one(op, "batch", &Recurrence::batch);
+        if (op.phase != RecurrencePhase::generation) grow(larger, op, "seq", &Recurrence::seq);
+        Recurrence wider = op;
+        wider.v_heads *= 2;
+        larger.emplace_back("v_heads", wider);
+        return larger;
+    }
+    Larger operator()(const TokenWise& op) const {
+        Larger larger = one(op, "rows", &TokenWise::rows);
+        grow(larger, op, "cols", &TokenWise::cols);
         return larger;
     }
     Larger operator()(const Elementwise& op) const {

@@ -14,28 +14,15 @@ namespace {
 
 /// A value for each kind of field, in canonical form and different from its default.
 std::string sample_of(const FieldInfo& info) {
-    static const std::map<std::string_view, std::string> words{{"dtype", "fp16"},
-                                                               {"accumulate", "fp16"},
-                                                               {"out_dtype", "fp32"},
-                                                               {"a_layout", "column"},
-                                                               {"b_layout", "column"},
-                                                               {"epilogue", "bias_gelu"},
-                                                               {"expr", "gelu(x + b)"},
-                                                               {"vectors", "b"},
-                                                               {"scalars", "s"},
-                                                               {"impl", "unfused"},
-                                                               {"direction", "backward"},
-                                                               {"tile", "128x256x64"},
-                                                               {"l2", "cold"},
-                                                               {"launch", "graph"},
-                                                               {"software", "pytorch-2.11"},
-                                                               {"mode", "eager"},
-                                                               {"pattern", "divergent"},
-                                                               {"axis", "columns"},
-                                                               {"nvls", "off"},
-                                                               {"phase", "decode"},
-                                                               {"kv_dtype", "fp8"},
-                                                               {"distribution", "power_law_1.2"}};
+    static const std::map<std::string_view, std::string> words{
+        {"dtype", "fp16"},        {"accumulate", "fp16"},    {"out_dtype", "fp32"},
+        {"a_layout", "column"},   {"b_layout", "column"},    {"epilogue", "bias_gelu"},
+        {"expr", "gelu(x + b)"},  {"vectors", "b"},          {"scalars", "s"},
+        {"impl", "unfused"},      {"direction", "backward"}, {"tile", "128x256x64"},
+        {"l2", "cold"},           {"launch", "graph"},       {"software", "pytorch-2.11"},
+        {"mode", "eager"},        {"pattern", "divergent"},  {"axis", "columns"},
+        {"nvls", "off"},          {"phase", "decode"},       {"part", "conv+scan"},
+        {"weight_dtype", "int4"}, {"kv_dtype", "fp8"},       {"distribution", "power_law_1.2"}};
     if (info.kind == FieldKind::count) return "48";
     if (info.kind == FieldKind::flag) return "1";
     return words.at(info.name);

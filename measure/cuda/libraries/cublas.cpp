@@ -135,6 +135,9 @@ cudaDataType_t operand_type(model::DataType type) {
         case model::DataType::int32:
         case model::DataType::fp8_block:
         case model::DataType::nvfp4:
+        case model::DataType::mxfp4:
+        case model::DataType::mxfp8:
+        case model::DataType::int4:
             break;
     }
     throw ContractViolation("unknown data type");

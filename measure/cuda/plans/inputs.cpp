@@ -48,6 +48,9 @@ ElementType element_of(model::DataType type) {
             throw Refusal("int32 can only be a type of results");
         case model::DataType::fp8_block:
         case model::DataType::nvfp4:
+        case model::DataType::mxfp4:
+        case model::DataType::mxfp8:
+        case model::DataType::int4:
             throw Refusal("no kernel with block-scaled operands can be measured");
     }
     throw ContractViolation("unknown data type");

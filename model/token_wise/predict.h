@@ -1,0 +1,13 @@
+// Predictions of topk, rope, swiglu, quantize and conv1d. The entry point is `model/predict.h`.
+#pragma once
+
+#include "model/core/operation.h"
+#include "model/core/prediction.h"
+#include "model/machine/machine.h"
+
+namespace ridge::model {
+
+[[nodiscard]] Outcome predict(const TokenWise& op, const Execution& execution,
+                              const Machine& machine);
+
+}  // namespace ridge::model
