@@ -14,7 +14,7 @@ import sys
 
 LONGEST = 60
 LONGER = {
-    ("model/core/fields.cpp", "make_operation"): "a case for each operation",
+    ("model/core/operation_from_fields.cpp", "make_operation"): "a case for each operation",
     ("model/expression/functions.cpp", "value_of"): "a case for each function, one line long",
     ("measure/cuda/plans/elementwise_plan.cpp", "code_of"): "a case for each function, one line long",
     ("programs/software/gradients.cpp", "Recorder::run_backward"): "a case for each step of the tape",
