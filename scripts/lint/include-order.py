@@ -74,10 +74,11 @@ ROOMS = {
     "programs/graph": MODEL,
     "programs/software": MODEL + ["programs/families", "programs/configs", "programs/graph"],
     "programs": MODEL + ["programs/families", "programs/configs", "programs/graph", "programs/software"],
+    "programs/traffic": MODEL + ["programs/families", "programs/configs", "programs/graph", "programs/software", "programs"],
     "plot": HARDWARE,
 }
 PROGRAMS = ["programs", "programs/families", "programs/configs", "programs/graph", "programs/software", "programs/aten",
-            "programs/recording", "programs/traces", "programs/report"]
+            "programs/recording", "programs/traces", "programs/report", "programs/traffic"]
 KERNEL = ["kernel/pipes", "kernel/causes", "kernel/code"]
 EFFECTS = RECORD + PROGRAMS + ["plot"]
 ROOMS["effects/core"] = EFFECTS

@@ -1,0 +1,79 @@
+// How a model is deployed: over which GPUs, in which types, with which limits of the scheduler.
+//
+//   Deployment d{.tensor = 8, .experts = true};    // what an engine calls tp 8 ep 8: eight GPUs
+//   d.gpus();                                      // 8
+//   usable_tokens(model, d, machine_bytes);        // tokens of cache of all its sequences
+//
+// Method: as engines count. `tensor` GPUs share each product and the heads; `data` such groups have
+// their own attention and sequences but go through the experts together; with `experts` the experts
+// are distributed over all tensor x data GPUs, otherwise each expert is cut like any product.
+// `pipeline` stages hold the layers one after the other. Copies that share nothing are `replicas`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "model/core/data_type.h"
+#include "programs/configs/architecture.h"
+#include "programs/software/request.h"
+#include "programs/traffic/engine.h"
+
+namespace ridge::programs {
+
+/// How draft tokens are made: not at all; from the text so far; by extra layers of the model (MTP).
+enum class Draft : std::uint8_t { none, ngram, mtp };
+
+struct Speculation {
+    Draft draft = Draft::none;
+    std::int64_t tokens = 0;  ///< drafted for each sequence and step
+    double acceptance = 0.0;  ///< probability that a drafted token is right if those before it are
+
+    /// Expected tokens of a sequence and step: (1 - a^(k+1)) / (1 - a).
+    [[nodiscard]] double tokens_per_step() const;
+};
+
+struct Deployment {
+    std::int64_t tensor = 1;
+    std::int64_t data = 1;
+    std::int64_t pipeline = 1;
+    bool experts = false;
+    std::int64_t replicas = 1;
+    model::DataType type = model::DataType::bf16;
+    model::DataType cache_type = model::DataType::bf16;
+    Quantisation quantisation = Quantisation::stored;
+    std::int64_t chunk = 8192;      ///< most tokens of a step
+    std::int64_t sequences = 1024;  ///< most sequences of a step
+    std::int64_t block = 16;        ///< tokens of a page of the cache
+    bool chunked = true;            ///< a prompt may be cut
+    bool prefix_cache = true;
+    Speculation speculation{};
+
+    /// Of one replica, and of all.
+    [[nodiscard]] std::int64_t gpus_of_replica() const { return tensor * data * pipeline; }
+    [[nodiscard]] std::int64_t gpus() const { return gpus_of_replica() * replicas; }
+};
+
+/// The request whose step has this deployment's shapes on one GPU.
+[[nodiscard]] Request request_of(const Deployment& deployment, Phase phase);
+
+/// Throws InputError naming the field: degrees that do not divide heads, experts or layers.
+void validate(const Architecture& architecture, const Deployment& deployment);
+
+/// Bytes that one GPU holds of the weights.
+[[nodiscard]] std::int64_t weights_of_gpu(const Architecture& architecture,
+                                          const Deployment& deployment);
+
+/// Tokens of cache that one replica has room for with `usable` bytes on each GPU, for sequences of
+/// `length` tokens; 0 if not even the weights fit.
+[[nodiscard]] std::int64_t usable_tokens(const Architecture& architecture,
+                                         const Deployment& deployment, std::int64_t usable,
+                                         std::int64_t length);
+
+/// "tp 8, ep 8", "dp 4, ep 4, 2 replicas"; "one GPU".
+[[nodiscard]] std::string text_of(const Deployment& deployment);
+
+/// The command line that starts it in this engine.
+[[nodiscard]] std::string start_command(const Engine& engine, const std::string& model,
+                                        const Deployment& deployment);
+
+}  // namespace ridge::programs

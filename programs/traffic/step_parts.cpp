@@ -1,0 +1,180 @@
+#include "programs/traffic/step_parts.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "hardware/checked.h"
+#include "hardware/error.h"
+#include "model/predict.h"
+
+namespace ridge::programs {
+namespace {
+
+using model::Collective;
+using model::CollectiveKind;
+
+bool attends(const Entry& entry) {
+    return std::holds_alternative<model::Attention>(entry.operation) ||
+           std::holds_alternative<model::Mla>(entry.operation);
+}
+
+/// Operations whose time a prompt's tokens do not share with those of decoding.
+bool needs_phases(const Program& program) {
+    return std::any_of(program.entries.begin(), program.entries.end(), [](const Entry& entry) {
+        return std::holds_alternative<model::Mla>(entry.operation) || !entry.unmodelled.empty();
+    });
+}
+
+/// Grid points of a table may lie beyond the positions that a request may have.
+Architecture unbounded(const Architecture& architecture) {
+    if (architecture.value("positions") == 0) return architecture;
+    return architecture.with("positions", most_length);
+}
+
+/// Zero if it is not modelled.
+Time time_alone(const model::Operation& operation, const model::Machine& machine) {
+    const model::Outcome outcome =
+        model::predict(operation, {.launch = model::LaunchMode::graph}, machine);
+    const auto* prediction = std::get_if<model::Prediction>(&outcome);
+    return prediction == nullptr ? Time{} : prediction->time;
+}
+
+std::int64_t rounded(double value, std::int64_t step) {
+    return std::llround(value / static_cast<double>(step)) * step;
+}
+
+}  // namespace
+
+double experts_touched(std::int64_t tokens, std::int64_t active, std::int64_t experts) {
+    const double missed =
+        1.0 - static_cast<double>(active) / static_cast<double>(std::max<std::int64_t>(experts, 1));
+    return static_cast<double>(experts) *
+           (1.0 - std::pow(std::max(0.0, missed), static_cast<double>(tokens)));
+}
+
+StepParts::StepParts(const Architecture& architecture, const Deployment& deployment,
+                     const model::Machine& machine, const Engine& engine)
+    : architecture_(unbounded(architecture)),
+      deployment_(deployment),
+      machine_(machine),
+      engine_(engine),
+      vocabulary_(architecture.value("vocabulary")) {
+    programs::validate(architecture, deployment);
+    find_left_out();
+}
+
+void StepParts::find_left_out() {
+    Request request = request_of(deployment_, Phase::decode);
+    request.seq = 1;
+    const ModelStep step = make_step(architecture_, request, false);
+    phases_differ_ = needs_phases(step.program);
+    const auto why = first_not_modelled(step.program, predict(step.program, machine_));
+    if (why) left_out_ = *why;
+}
+
+/// Sets what the request of one rank does not know: all ranks' tokens go through the experts, which
+/// are distributed or cut; few tokens touch few experts.
+void StepParts::distribute(Entry& entry) const {
+    const Deployment& d = deployment_;
+    const std::int64_t together = d.tensor * d.data;
+    if (auto* block = std::get_if<model::Moe>(&entry.operation)) {
+        block->tokens *= d.data;
+        block->tp = d.experts ? 1 : d.tensor;
+        block->ep = d.experts ? together : 1;
+        const double touched = experts_touched(block->tokens, block->topk, block->experts);
+        const std::int64_t least = ceil_divide(block->topk, block->ep) * block->ep;
+        block->experts = std::clamp(rounded(touched, block->ep), least, block->experts);
+        return;
+    }
+    auto* sum = std::get_if<Collective>(&entry.operation);
+    if (sum == nullptr || d.data == 1 || sum->gpus != together) return;
+    // Tokens of all ranks are gathered before the experts and their results scattered after them.
+    *sum = Collective{.kind = CollectiveKind::all_gather,
+                      .gpus = together,
+                      .bytes = sum->bytes * d.data,
+                      .type = sum->type};
+    entry.count *= 2;
+}
+
+void StepParts::prepare(Entry& entry, std::int64_t new_tokens) const {
+    distribute(entry);
+    if (auto* attention = std::get_if<model::Attention>(&entry.operation)) {
+        attention->seq_q = new_tokens;
+        attention->causal = new_tokens > 1;
+    } else if (auto* latent = std::get_if<model::Mla>(&entry.operation)) {
+        latent->seq_q = new_tokens;
+    }
+}
+
+Time StepParts::time(const Request& request, Part part, std::int64_t new_tokens) const {
+    const ModelStep step = make_step(architecture_, request, false);
+    Time sum;
+    for (Entry entry : step.program.entries) {
+        const Part of_entry = attends(entry)                 ? Part::attention
+                              : entry.module == Module::head ? Part::head
+                                                             : Part::layers;
+        if (of_entry != part) continue;
+        prepare(entry, new_tokens);
+        sum = sum + time_of(entry, programs::predict(entry, machine_)) +
+              static_cast<double>(entry.count * entry.kernels) * gap_of_graph();
+    }
+    return sum;
+}
+
+Time StepParts::layers_of(std::int64_t tokens, Phase phase) const {
+    Request request = request_of(deployment_, phase);
+    const std::int64_t mine = ceil_divide(tokens, deployment_.data);
+    request.batch = phase == Phase::decode ? mine : 1;
+    request.seq = phase == Phase::decode ? 1 : mine;
+    return time(request, Part::layers, 1);
+}
+
+Time StepParts::layers(std::int64_t tokens, double prompts) const {
+    if (!phases_differ_ || prompts <= 0.0) return layers_of(tokens, Phase::decode);
+    const Time prompt = layers_of(tokens, Phase::prefill);
+    if (prompts >= 1.0) return prompt;
+    return prompts * prompt + (1.0 - prompts) * layers_of(tokens, Phase::decode);
+}
+
+Time StepParts::head(std::int64_t sequences) const {
+    Request request = request_of(deployment_, Phase::decode);
+    request.batch = ceil_divide(sequences, deployment_.data);
+    request.seq = 1;
+    const Time logits = time(request, Part::head, 1);
+    // Sampling reads the logits in fp32 some times.
+    const model::Copy pass{.elements = std::max<std::int64_t>(1, request.batch * vocabulary_ / 2),
+                           .type = model::DataType::fp32};
+    return logits + engine_.sampler_passes * time_alone(pass, machine_);
+}
+
+Time StepParts::decode(std::int64_t sequences, std::int64_t context) const {
+    Request request = request_of(deployment_, Phase::decode);
+    request.batch = ceil_divide(sequences, deployment_.data);
+    request.seq = context;
+    return time(request, Part::attention, 1 + deployment_.speculation.tokens);
+}
+
+Time StepParts::prompt(std::int64_t chunk, std::int64_t cached) const {
+    Request request = request_of(deployment_, Phase::prefill);
+    request.batch = 1;
+    request.seq = chunk + cached;
+    return time(request, Part::attention, chunk);
+}
+
+Time StepParts::hop(std::int64_t tokens) const {
+    const std::int64_t bytes =
+        tokens * architecture_.value("hidden") * model::size_of(deployment_.type);
+    return time_alone(Collective{.kind = CollectiveKind::send, .gpus = 2, .bytes = bytes},
+                      machine_);
+}
+
+Time StepParts::draft(std::int64_t sequences, std::int64_t context) const {
+    const Speculation& s = deployment_.speculation;
+    if (s.draft != Draft::mtp || s.tokens == 0) return Time{};
+    // One more layer and the head for each drafted token.
+    const Time layer = (layers_of(sequences, Phase::decode) + decode(sequences, context)) /
+                       static_cast<double>(std::max<std::int64_t>(1, architecture_.layers()));
+    return static_cast<double>(s.tokens) * (layer + head(sequences));
+}
+
+}  // namespace ridge::programs

@@ -1,0 +1,304 @@
+// Steps that a scheduler makes, and its simulation: known answers, conservation, monotonicity.
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "hardware/error.h"
+#include "programs/configs/presets.h"
+#include "programs/configs/weights.h"
+#include "programs/traffic/page_cache.h"
+#include "programs/traffic/simulation.h"
+#include "tests/catch.h"
+#include "tests/model/machines.h"
+
+namespace ridge::programs {
+namespace {
+
+const Engine& vllm() {
+    return find_engine("vllm-0.24.0");
+}
+
+StepTimes times_of(const std::string& model, const std::string& gpu, const Deployment& d = {}) {
+    return {StepParts(find_model(model), d, test::machine(gpu), vllm()), vllm()};
+}
+
+TEST_CASE("portable random numbers have known bits and moments") {
+    Random random(7);
+    CHECK(random.bits() == 0x63cbe1e459320dd7U);
+    double sum = 0.0;
+    double square = 0.0;
+    constexpr int count = 20000;
+    for (int i = 0; i < count; ++i) {
+        const double x = random.exponential();
+        sum += x;
+        square += x * x;
+    }
+    CHECK(std::abs(sum / count - 1.0) < 0.03);
+    CHECK(std::abs(square / count - 2.0) < 0.15);
+    for (const double x : {1e-9, 0.3, 1.0, 2.5, 1e12}) {
+        CHECK(std::abs(portable_log(x) - std::log(x)) < 1e-13 * (1.0 + std::abs(std::log(x))));
+    }
+    for (const double x : {-20.0, -0.3, 0.0, 1.7, 30.0}) {
+        CHECK(std::abs(portable_exp(x) / std::exp(x) - 1.0) < 1e-13);
+    }
+}
+
+TEST_CASE("distributions of lengths have their means and read back") {
+    for (const char* text :
+         {"512", "100-2000", "exponential:512", "lognormal:512:0.8", "zipf:16-4096"}) {
+        CAPTURE(text);
+        const Lengths lengths = parse_lengths(text, "prompt");
+        CHECK(text_of(lengths) == text);
+        Random random(3);
+        double sum = 0.0;
+        for (int i = 0; i < 20000; ++i) sum += static_cast<double>(lengths.draw(random));
+        CHECK(std::abs(sum / 20000 / lengths.mean() - 1.0) < 0.03);
+    }
+    for (const char* text : {"", "-5", "0", "5-5", "lognormal:5", "normal:5", "zipf:9-3"}) {
+        CAPTURE(text);
+        CHECK_THROWS_AS(parse_lengths(text, "prompt"), InputError);
+    }
+}
+
+TEST_CASE("logs of requests are CSV or JSON lines, sorted by arrival") {
+    const auto csv = read_request_log(
+        "# a comment\narrival_s,prompt_tokens,other,answer_tokens\n2.5,10,x,3\n1.5,20,,4\n",
+        "a.csv");
+    REQUIRE(csv.size() == 2);
+    CHECK(csv[0].prompt == 20);
+    CHECK(csv[0].arrival_ns == 0);
+    CHECK(csv[1].arrival_ns == 1'000'000'000);
+    const auto lines = read_request_log(
+        "{\"timestamp\": 1, \"input_tokens\": 7, \"output_tokens\": 2, \"prefix_tokens\": 99, "
+        "\"group\": 3}\n",
+        "a.jsonl");
+    CHECK(lines.at(0).prefix == 7);
+    CHECK(lines.at(0).group == 3);
+    const auto message = [](const char* text) {
+        try {
+            static_cast<void>(read_request_log(text, "a.csv"));
+        } catch (const InputError& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    CHECK_THAT(message("arrival_s,prompt_tokens\n"), contains_text("a.csv:1"));
+    CHECK_THAT(message("arrival_s,prompt_tokens,answer_tokens\n1,2\n"), contains_text("a.csv:2"));
+    CHECK_THAT(message("arrival_s,prompt_tokens,answer_tokens\n1,x,2\n"), contains_text("\"x\""));
+    CHECK_THAT(message("arrival_s,prompt_tokens,answer_tokens\n1,0,2\n"),
+               contains_text("positive"));
+}
+
+TEST_CASE("a histogram's quantiles are within a thousandth") {
+    Histogram histogram;
+    for (int i = 1; i <= 10000; ++i) histogram.add(1e-3 * i);
+    for (const double share : {0.01, 0.5, 0.9, 0.99}) {
+        CHECK(std::abs(histogram.quantile(share) / (10.0 * share) - 1.0) < 2e-3);
+    }
+    CHECK(std::abs(histogram.mean() - 5.0005) < 1e-9);
+}
+
+TEST_CASE("pages of idle prefixes are dropped, the oldest first") {
+    PageCache cache(10, 16, true);
+    const auto keep = [&cache](std::int64_t group, std::int64_t pages, std::int64_t now) {
+        cache.hold(group);
+        REQUIRE(cache.take(pages));
+        CHECK(cache.keep(group, pages) == pages);
+        cache.release(group, now);
+    };
+    keep(1, 4, 10);
+    keep(2, 4, 20);
+    CHECK(cache.find(1, 64) == 64);
+    CHECK(cache.find(1, 40) == 32);
+    CHECK(cache.used() == 8);
+    REQUIRE(cache.take(5));
+    CHECK(cache.find(1, 64) == 0);
+    CHECK(cache.find(2, 64) == 64);
+    cache.hold(2);
+    CHECK_FALSE(cache.take(5));
+    cache.trim(2, 1);
+    CHECK(cache.take(4));
+    CHECK(cache.used() == 10);
+}
+
+TEST_CASE("few tokens touch few experts") {
+    CHECK(experts_touched(1, 8, 128) == Approx(8.0));
+    CHECK(experts_touched(16, 8, 128) == Approx(128.0 * (1.0 - std::pow(0.9375, 16))));
+    CHECK(experts_touched(100000, 8, 128) == Approx(128.0));
+}
+
+TEST_CASE("tensor and expert parallelism of an engine are on the same GPUs") {
+    const Architecture a = find_model("qwen3-30b-a3b");
+    const Deployment together{.tensor = 4, .experts = true};
+    CHECK(together.gpus() == 4);
+    CHECK(weights_of_gpu(a, together) == weights_of_gpu(a, {.tensor = 4}));
+    const Deployment apart{.data = 4, .experts = true};
+    CHECK(apart.gpus() == 4);
+    CHECK(weights_of_gpu(a, apart) > weights_of_gpu(a, together));  // attention is not cut
+    CHECK(weights_of_gpu(a, apart) < weights_of_gpu(a, {}));
+    CHECK_THROWS_AS(validate(find_model("llama-3.1-8b"), together), InputError);
+    CHECK_THROWS_AS(validate(a, Deployment{.data = 4}), InputError);
+    CHECK(text_of(together) == "tp 4, ep 4");
+    CHECK_THAT(start_command(vllm(), "m", apart), contains_text("--data-parallel-size 4"));
+    CHECK_THAT(start_command(vllm(), "m", apart), contains_text("--enable-expert-parallel"));
+    CHECK(start_command(vllm(), "m", {}).find('{') == std::string::npos);
+}
+
+TEST_CASE("interpolated steps are close to predicted ones") {
+    for (const char* model : {"llama-3.1-8b", "qwen3-30b-a3b", "deepseek-v2-lite"}) {
+        StepTimes times = times_of(model, "h100-sxm");
+        Random random(5);
+        double sum = 0.0;
+        double most = 0.0;
+        constexpr int count = 12;
+        const auto size = [&random](double least, double largest) {
+            return static_cast<std::int64_t>(
+                least * portable_exp(random.uniform() * portable_log(largest / least)));
+        };
+        for (int i = 0; i < count; ++i) {
+            StepBatch batch{.decodes = size(1, 300)};
+            batch.context = batch.decodes * size(100, 8000);
+            if (i % 2 == 0) batch.prompts.push_back({size(20, 2000), size(1, 4000), true});
+            const double error = std::abs(times.wall(batch) / times.exact(batch) - 1.0);
+            sum += error;
+            most = std::max(most, error);
+        }
+        CAPTURE(model, sum / count, most);
+        CHECK(sum / count < 0.01);
+        CHECK(most < 0.04);
+    }
+}
+
+TEST_CASE("a mixed step costs more than its decodes and less than both apart") {
+    StepTimes times = times_of("llama-3.1-8b", "h100-sxm");
+    const StepBatch decodes{.decodes = 32, .context = 32 * 1000};
+    StepBatch prompt;
+    prompt.prompts.push_back({512, 0, true});
+    StepBatch mixed = decodes;
+    mixed.prompts = prompt.prompts;
+    CHECK(times.wall(mixed) > times.wall(decodes));
+    CHECK(times.wall(mixed) < times.wall(decodes) + times.wall(prompt));
+}
+
+std::vector<TrafficRequest> mixed_load(std::uint64_t seed, double rate, std::int64_t concurrency,
+                                       std::int64_t count) {
+    TrafficLoad load{.count = count,
+                     .rate = rate,
+                     .concurrency = concurrency,
+                     .burstiness = rate > 0.0 ? 2.0 : 1.0,
+                     .prompt = parse_lengths("lognormal:300:1", "prompt"),
+                     .answer = parse_lengths("exponential:60", "answer"),
+                     .prefix = 0.5,
+                     .groups = 5,
+                     .urgent = 0.2,
+                     .seed = seed};
+    return draw(load);
+}
+
+TEST_CASE("nothing is lost in simulated runs") {
+    Deployment small{.chunk = 256, .sequences = 24};
+    Deployment drafting = small;
+    drafting.speculation = {.draft = Draft::ngram, .tokens = 3, .acceptance = 0.6};
+    Deployment whole = small;
+    whole.chunked = false;
+    std::int64_t preemptions = 0;
+    std::int64_t cached = 0;
+    for (const Deployment& deployment : {small, drafting, whole}) {
+        StepTimes times = times_of("llama-3.2-1b", "l4", deployment);
+        for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+            const bool open = seed % 2 == 0;
+            const auto requests = mixed_load(seed, open ? 40.0 : 0.0, open ? 0 : 16, 25);
+            const TrafficRun run =
+                simulate(requests,
+                         {.tokens = 2000 + static_cast<std::int64_t>(seed % 7) * 1000,
+                          .concurrency = open ? 0 : 16,
+                          .seed = seed},
+                         times);
+            const std::string why = violation(run, requests);
+            CAPTURE(seed, why);
+            CHECK(why.empty());
+            preemptions += run.sums.preemptions;
+            cached += run.sums.cached_tokens;
+        }
+    }
+    CHECK(preemptions > 100);  // the runs meet what they are to test
+    CHECK(cached > 1000);
+}
+
+TEST_CASE("a request that never fits is refused") {
+    StepTimes times = times_of("llama-3.2-1b", "l4");
+    const std::vector<TrafficRequest> requests{{.prompt = 5000, .answer = 10},
+                                               {.prompt = 50, .answer = 10}};
+    const TrafficRun run = simulate(requests, {.tokens = 1000}, times);
+    CHECK(run.requests[0].refused());
+    CHECK(run.requests[1].answer == 10);
+    CHECK(violation(run, requests).empty());
+}
+
+TEST_CASE("one request alone takes its steps one after the other") {
+    StepTimes times = times_of("llama-3.2-1b", "l4");
+    const std::vector<TrafficRequest> requests{{.prompt = 100, .answer = 3}};
+    const TrafficRun run = simulate(requests, {.tokens = 10000}, times);
+    StepBatch prompt;
+    prompt.prompts.push_back({100, 0, true});
+    const double first = times.wall(prompt).base();
+    const double then = times.wall({.decodes = 1, .context = 100}).base() +
+                        times.wall({.decodes = 1, .context = 101}).base();
+    CHECK(static_cast<double>(run.requests[0].first_token_ns) == Approx(first * 1e9).margin(2.0));
+    CHECK(static_cast<double>(run.sums.end_ns) == Approx((first + then) * 1e9).margin(4.0));
+}
+
+double mean_latency(const TrafficRun& run) {
+    double sum = 0.0;
+    for (const RequestOutcome& each : run.requests) {
+        sum += static_cast<double>(each.finished_ns - each.arrival_ns) * 1e-9;
+    }
+    return sum / static_cast<double>(run.requests.size());
+}
+
+TEST_CASE("more requests per second never wait less") {
+    StepTimes times = times_of("llama-3.2-1b", "l4", {.chunk = 512, .sequences = 64});
+    double before = 0.0;
+    for (const double rate : {1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0}) {
+        const TrafficRun run = simulate(mixed_load(11, rate, 0, 600), {.tokens = 40000}, times);
+        const double latency = mean_latency(run);
+        CAPTURE(rate, before, latency);
+        CHECK(latency > 0.98 * before);
+        before = latency;
+    }
+}
+
+TEST_CASE("equal seeds give equal runs, and urgent requests wait less") {
+    StepTimes times = times_of("llama-3.2-1b", "l4", {.chunk = 256, .sequences = 8});
+    const auto requests = mixed_load(4, 30.0, 0, 300);
+    const TrafficRun one = simulate(requests, {.tokens = 20000}, times);
+    const TrafficRun two = simulate(requests, {.tokens = 20000}, times);
+    CHECK(one.sums.end_ns == two.sums.end_ns);
+    CHECK(one.gaps.quantile(0.9) == two.gaps.quantile(0.9));
+    double urgent = 0.0;
+    double others = 0.0;
+    std::int64_t count = 0;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        const auto wait =
+            static_cast<double>(one.requests[i].first_token_ns - one.requests[i].arrival_ns);
+        (requests[i].priority == 0 ? urgent : others) += wait;
+        count += requests[i].priority == 0 ? 1 : 0;
+    }
+    const auto all = static_cast<std::int64_t>(requests.size());
+    CHECK(urgent / static_cast<double>(count) < 0.5 * others / static_cast<double>(all - count));
+}
+
+TEST_CASE("a decoding server takes over prompts that are ready") {
+    StepTimes times = times_of("llama-3.2-1b", "l4");
+    const std::vector<TrafficRequest> requests{{.prompt = 1000, .answer = 5},
+                                               {.prompt = 1000, .answer = 1}};
+    const TrafficRun run = simulate(requests, {.tokens = 10000, .prompts_ready = true}, times);
+    CHECK(run.sums.prompt_tokens == 0);
+    CHECK(run.sums.answer_tokens == 6);
+    CHECK(violation(run, requests).empty());
+}
+
+}  // namespace
+}  // namespace ridge::programs
