@@ -4,11 +4,12 @@
 
 const fs = require('fs');
 const path = require('path');
+const vm = require('vm');
 const zlib = require('zlib');
 
 const most = 4 * 1024 * 1024;
 const chartScripts = ['axes', 'chart', 'interaction', 'spans', 'table'].map((name) => `plot/page/${name}.js`);
-const ownScripts = ['engine', 'controls', 'commands', 'router', 'catalogue', 'view_roofline', 'view_operation', 'view_memory', 'view_model', 'view_compare', 'view_data', 'view_lessons', 'lesson_waves', 'lesson_warps', 'start']
+const ownScripts = ['engine', 'controls', 'commands', 'router', 'catalogue', 'waiting', 'view_roofline', 'view_operation', 'view_memory', 'view_model', 'view_compare', 'view_data', 'view_lessons', 'lesson_waves', 'lesson_warps', 'start']
   .map((name) => `explorer/page/${name}.js`);
 
 const run = (module, words) => {
@@ -30,12 +31,16 @@ const main = async ([glue, wasm, root, output]) => {
   const chartStyle = /<style>([^]*?)<\/style>/.exec(module.FS.readFile('/style.html', {encoding: 'utf8'}))[1];
 
   const text = (file) => fs.readFileSync(path.join(root, file), 'utf8');
-  const script = [fs.readFileSync(glue, 'utf8'), "(() => {\n'use strict';", ...[...chartScripts, ...ownScripts].map(text), '})();'].join('\n');
-  if (/<\/script/i.test(script)) throw new Error('a script contains the closing tag of its element');
+  // The glue stands in an element of its own, because the page's worker runs it too.
+  const glueText = fs.readFileSync(glue, 'utf8');
+  const script = ["(() => {\n'use strict';", ...[...chartScripts, ...ownScripts].map(text), '})();'].join('\n');
+  if (/<\/script/i.test(script + glueText)) throw new Error('a script contains the closing tag of its element');
+  new vm.Script(script);  // a name that two files declare would leave the page empty
   const parts = {
     STYLE: chartStyle + text('explorer/page/explorer.css'),
     VERSION: version,
     MODULE: zlib.gzipSync(wasmBinary, {level: 9}).toString('base64'),
+    GLUE: glueText,
     SCRIPT: script,
   };
   const page = text('explorer/page/index.html').replace(/@([A-Z]+)@/g, (_, name) => parts[name]);

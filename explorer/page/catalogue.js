@@ -10,6 +10,10 @@ const catalogue = {
   get presets() {
     return this.presets_ ||= engine.ask(['model', '--list']).output.trim().split('\n');
   },
+  // GPU -> "2022-03", when it was announced
+  get years() {
+    return this.years_ ||= new Map(engine.json(['gpus', 'timeline']).map((gpu) => [gpu.name, gpu.announced]));
+  },
   operation(name) {
     return this.operations.find((each) => each.op === name) || this.operations[0];
   },

@@ -20,12 +20,15 @@ const parsedWords = (words) => {
   return out;
 };
 
+// Commands that are functions of the package, called with the same names.
+const directCalls = ['predict', 'vram', 'model', 'trace', 'plan', 'diagnose', 'validate', 'effect', 'occupancy', 'compare'];
+
 const pythonText = (words) => {
   const {words: [command, ...names], options} = parsedWords(words);
   const argument = (value) => (value === true ? 'True' : pythonValue(value));
   const keywords = [...options].map(([name, values]) =>
     `${name}=${values.length > 1 ? `[${values.map(argument).join(', ')}]` : argument(values[0])}`);
-  const direct = ['predict', 'vram', 'model', 'trace'].includes(command) && names.length === 1 && !options.has('output');
+  const direct = directCalls.includes(command) && names.length === 1 && !options.has('output') && !options.has('from');
   const places = (direct ? names : [command, ...names]).map((name) => JSON.stringify(name));
   return `ridge.${direct ? command : 'command'}(${[...places, ...keywords].join(', ')})`;
 };

@@ -86,20 +86,26 @@ const scaledText = (value, scales) => {
 const figuresOf = (pairs) =>
   el('dl', {className: 'figures'}, pairs.filter((pair) => pair && pair[1] !== undefined).map(([name, text]) => el('div', {}, el('dt', {}, name), el('dd', {}, text))));
 
-// Horizontal bars: {name, value, text, note, lit}. `line` marks a value across all bars.
+// Horizontal bars: {name, value, text, note, lit, low, high}; low and high are the ends of a whisker. `line` marks a value across all bars.
 const barsOf = (caption, bars, {line, lineText} = {}) => {
-  const most = Math.max(...bars.map((bar) => bar.value), line || 0, Number.MIN_VALUE);
+  const most = Math.max(...bars.map((bar) => Math.max(bar.value, bar.high || 0)), line || 0, Number.MIN_VALUE);
   const share = (value) => `${(100 * value) / most}%`;
   return el('table', {className: 'bars'}, el('caption', {}, caption, lineText ? el('span', {className: 'key'}, lineText) : ''),
     el('tbody', {}, bars.map((bar) => el('tr', {className: bar.lit ? 'lit' : ''},
       el('th', {scope: 'row'}, bar.name),
-      el('td', {className: 'track'}, barNode(bar, share), line ? lineNodeAt(share(line)) : ''),
+      el('td', {className: 'track'}, barNode(bar, share), bar.high ? whiskerNode(share(bar.low), share(bar.high)) : '', line ? lineNodeAt(share(line)) : ''),
       el('td', {className: 'number'}, bar.text),
       el('td', {className: 'note'}, bar.note || '')))));
 };
 const barNode = (bar, share) => {
   const node = el('div', {className: 'fill'});
   node.style.width = share(bar.value);
+  return node;
+};
+const whiskerNode = (from, to) => {
+  const node = el('div', {className: 'whisker'});
+  node.style.left = from;
+  node.style.width = `${parseFloat(to) - parseFloat(from)}%`;
   return node;
 };
 const lineNodeAt = (left) => {

@@ -27,7 +27,7 @@ views.memory = {
       const about = attentionWords(state).join(' ');
       if (!ofModel && about !== drawn) {
         drawn = about;
-        drawCharts(charts, shown, ['memory'], () => engine.file([...attentionWords(state), '--impl', 'standard,flash2', '--seq', '1024:262144:*2'], '/memory.json'));
+        drawCharts(charts, shown, ['memory'], () => engine.file([...attentionWords(state), '--impl', 'standard,flash2', '--seq', '1024:262144:*2'], 'memory.json'));
       }
       commands.replaceChildren(commandsNode(words));
     };

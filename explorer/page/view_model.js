@@ -6,46 +6,55 @@ views.model = {
   defaults: {gpu: 'h100-sxm', model: 'llama-3.1-8b', phase: 'decode', batch: '16', seq: '2048', software: 'serving', dtype: 'bf16', quantise: 'none', tp: '1', show: 'step'},
 
   build(root, state, change) {
+    state.software = softwareOf(state.phase, state.software);
     const answer = el('div');
     const rest = el('div');
     const commands = el('div');
     const models = [...catalogue.presets, ...ownConfigs];
+    // The plan searches batch and layout, serving the batch; what they search has no control.
+    const [step, plan] = [state.show === 'step', state.show === 'plan'];
     root.append(el('div', {className: 'split'},
       el('div', {className: 'controls', role: 'group', ariaLabel: 'Question'},
+        choice('Question', state.show, [['step', 'a step: how long, and on what'], ['serving', 'serving: speed against throughput'], ['plan', 'plan: how many GPUs, and which layout']], (show) => change({show, ...(show === 'serving' ? {phase: 'decode'} : {})}, {rebuild: true})),
         choice('Model', state.model, models, (model) => change({model})),
         fileButton('Own config.json', 'Hugging Face config of a model', (name) => {
-          ownConfigs.push(name);
+          if (!ownConfigs.includes(name)) ownConfigs.push(name);
           change({model: name}, {rebuild: true});
         }),
         gpuChoice('GPU', state.gpu, (gpu) => change({gpu})),
-        choice('Phase', state.phase, ['prefill', 'decode', 'train'], (phase) => change({phase})),
-        slider('sequences', state.batch, {high: 1024, change: (batch) => change({batch})}),
+        step ? choice('Phase', state.phase, ['prefill', 'decode', 'train'], (phase) => change({phase}, {rebuild: true})) : '',
+        plan ? choice('For', state.phase === 'train' ? 'train' : 'decode', [['decode', 'serving'], ['train', 'training']], (phase) => change({phase}, {rebuild: true})) : '',
+        step ? slider('sequences', state.batch, {high: 1024, change: (batch) => change({batch})}) : '',
         slider('tokens', state.seq, {high: 2 ** 17, change: (seq) => change({seq})}),
-        choice('Software', state.software, ['transformers', 'compiled', 'serving'], (software) => change({software})),
-        choice('Weights', state.quantise, ['none', 'fp8', 'int8', 'int4', 'nvfp4'], (quantise) => change({quantise})),
-        choice('GPUs that share each product', state.tp, ['1', '2', '4', '8'], (tp) => change({tp})),
-        choice('Below', state.show, [['step', 'the step in charts'], ['serving', 'serving: speed against throughput'], ...(hasCommand('plan') ? [['plan', 'plan: how many GPUs']] : [])], (show) => change({show}))),
+        softwareChoice(state.phase, state.software, (software) => change({software})),
+        state.phase === 'train' ? '' : choice('Weights', state.quantise, ['none', 'fp8', 'int8', 'int4', 'nvfp4'], (quantise) => change({quantise})),
+        plan ? '' : choice('GPUs that share each product', state.tp, ['1', '2', '4', '8'], (tp) => change({tp}))),
       el('div', {className: 'answer'}, answer, rest, commands)));
+    const work = workIn(rest, {stay: true});
     let waiting;
     return () => {
-      fill(answer, () => stepAnswer(engine.json(modelWords(state))));
+      if (step) fill(answer, () => stepAnswer(engine.json(modelWords(state))));
       rest.classList.add('stale');
       clearTimeout(waiting);
       const further = furtherWords(state);
       // Charts follow when the hand rests; the numbers above follow every move.
-      waiting = setTimeout(() => fill(rest, () => pageNodes(engine.file(further, '/model.html'))), rest.childElementCount ? 250 : 30);
-      commands.replaceChildren(commandsNode(state.show === 'step' ? modelWords(state) : further));
+      waiting = setTimeout(() => work.run(async (ask) => pageOrProblem(await ask([...further, '-o', plan ? 'plan.html' : 'model.html']))), rest.childElementCount ? 250 : 30);
+      commands.replaceChildren(commandsNode(further));
     };
   },
 };
+
+// A serving engine does not train.
+const softwareOf = (phase, software) => (phase === 'train' && software === 'serving' ? 'transformers' : software);
+const softwareChoice = (phase, software, change) => choice('Software', software, ['transformers', 'compiled', ...(phase === 'train' ? [] : ['serving'])], change);
 
 const ownConfigs = [];
 
 const furtherWords = (state) => {
   if (state.show === 'serving') {
-    return ['model', state.model, '--serve', '--seq', state.seq, '--software', state.software, '--gpu', state.gpu, ...(state.tp === '1' ? [] : ['--tp', state.tp]), ...(state.quantise === 'none' ? [] : ['--quantise', state.quantise])];
+    return ['model', state.model, '--serve', '--seq', state.seq, ...(state.software === 'transformers' ? [] : ['--software', state.software]), '--gpu', state.gpu, ...(state.tp === '1' ? [] : ['--tp', state.tp]), ...(state.quantise === 'none' ? [] : ['--quantise', state.quantise])];
   }
-  if (state.show === 'plan') return ['plan', state.model, ...(state.phase === 'train' ? ['--train'] : ['--software', state.software]), '--seq', state.seq, '--gpu', state.gpu];
+  if (state.show === 'plan') return ['plan', state.model, ...(state.phase === 'train' ? ['--train', ...(state.software === 'transformers' ? [] : ['--software', state.software])] : ['--software', state.software, ...(state.quantise === 'none' ? [] : ['--quantise', state.quantise])]), '--seq', state.seq, '--gpu', state.gpu];
   return modelWords(state);
 };
 
@@ -62,7 +71,9 @@ const stepAnswer = (found) => {
   const whole = rows.reduce((sum, row) => sum + row.value, 0);
   const main = (limits) => [...limits].sort((a, b) => b[1] - a[1])[0]?.[0] || '';
   const peak = Object.values(found.peak_parts_bytes || {}).reduce((sum, bytes) => sum + bytes, 0);
+  const reasons = (found.not_modelled_reasons || []).map((each) => each.reason).join('; ');
   return [
+    found.wall_us ? '' : problem(`No time is known: ${reasons}.${found.at_least_us ? ` What is known takes at least ${timeOf(found.at_least_us)}.` : ''}`),
     figuresOf([
       ['a step', found.wall_us ? timeOf(found.wall_us) : undefined],
       ['of it on the GPU', found.time_us ? `${timeOf(found.time_us)}${found.host_bound ? ' (the host is slower)' : ''}` : undefined],

@@ -8,21 +8,23 @@ views.operation = {
   build(root, state, change) {
     const operation = catalogue.operation(state.op);
     for (const [name, value] of Object.entries(startOf(operation))) state[name] ??= value;
-    const answer = el('div', {className: 'answer'});
+    const answer = el('div');
+    const commands = el('div');
     root.append(el('div', {className: 'split'},
       el('div', {className: 'controls', role: 'group', ariaLabel: 'Question'},
         gpuChoice('GPU', state.gpu, (gpu) => change({gpu})),
         choice('Operation', operation.op, catalogue.operations.map((each) => each.op), (op) => change({op, ...cleared(operation, state)}, {rebuild: true})),
         el('p', {className: 'hint'}, operation.help),
         fieldControls(operation, state, (values) => change(values))),
-      answer));
+      el('div', {className: 'answer'}, answer, commands)));
     return () => {
       const words = ['predict', operation.op, ...fieldWords(operation, state), '--gpu', state.gpu];
       fill(answer, () => {
         const found = engine.json(words);
         const nodes = found.error ? [problem(found.error)] : [timesOf(found), termsOf(found), helpOf(found), notesOf(found)];
-        return [...nodes, memoryOf(operation, state), inWords(words), commandsNode(words)];
+        return [...nodes, memoryOf(operation, state), inWords(words)];
       });
+      commands.replaceChildren(commandsNode(words));
     };
   },
 };

@@ -34,8 +34,10 @@ views.roofline = {
       const gpus = [state.gpu, state.other].filter(Boolean);
       const question = operationText(operation, state);
       const options = (gpu) => ['roofline', '--gpu', gpu, '--op', question, ...extraOperations(state.more), '--levels', state.levels, ...measuredFiles.flatMap((file) => ['--records', file])];
-      fill(words, () => gpus.map((gpu) => standing(gpu, operation, state)));
-      drawCharts(charts, shown, gpus, (gpu) => engine.file(options(gpu), '/roofline.json'));
+      // One question for each GPU: the sentence is read off the point that the chart draws.
+      const said = new Map();
+      drawCharts(charts, shown, gpus, (gpu) => engine.file(options(gpu), 'roofline.json'), (gpu, data) => said.set(gpu, standing(gpu, data)));
+      fill(words, () => gpus.map((gpu) => said.get(gpu) || ''));
       commands.replaceChildren(commandsNode(options(state.gpu)));
     };
   },
@@ -47,19 +49,39 @@ const cleared = (operation, state) => Object.fromEntries(operation.fields.filter
 
 const extraOperations = (text) => text.split(';').map((each) => each.trim()).filter(Boolean).flatMap((each) => ['--op', each]);
 
-// One sentence: how long, what limits, how far from the roof.
-const standing = (gpu, operation, state) => {
-  const answer = engine.json(['predict', operation.op, ...fieldWords(operation, state), '--gpu', gpu]);
-  if (answer.error) return el('p', {}, el('strong', {}, catalogue.title(gpu)), ': ', answer.error);
-  const best = answer.lower_bound_us / answer.time_us;
-  const parts = [`${timeOf(answer.time_us)}, limited by ${limiterText(answer)}; `, best ? `no run can take less than ${timeOf(answer.lower_bound_us)} (${percentOf(best)} of this time).` : ''];
-  return el('p', {}, el('strong', {}, catalogue.title(gpu)), ': ', ...parts);
+// One sentence about the first point: how long, what limits, how far from the roof.
+const standing = (gpu, data) => {
+  const point = data.items.find((item) => item.kind === 'predicted');
+  if (!point) return problem(`${catalogue.title(gpu)}: ${data.charts[0].notes.join('; ') || 'this operation has no FLOP to draw'}`);
+  const terms = new Map(point.terms);
+  const mark = data.charts[0].marks.find((each) => data.items[each.item] === point);
+  const roof = terms.get('attainable time');
+  const share = mark && roofAt(data.charts[0], mark.x) ? ` (${percentOf(mark.y / roofAt(data.charts[0], mark.x))} of this time)` : '';
+  return el('p', {}, el('strong', {}, catalogue.title(gpu)), `: ${microseconds(terms.get('predicted time'))}, limited by ${limiterText({limiter: terms.get('limiter'), bound: terms.get('bound')})}; `,
+    roof ? `under this roof no run takes less than ${microseconds(roof)}${share}.` : '', evidenceMark(terms.get('evidence')));
+};
+const microseconds = (text) => text.replace(/\bus\b/, 'µs');
+
+// The attainable rate at an intensity, from the drawn envelope.
+const roofAt = (chart, x) => {
+  const line = chart.curves.find((curve) => curve.role === 'envelope')?.xy || [];
+  const at = line.findIndex(([right]) => right >= x);
+  if (at < 1) return undefined;
+  const [[x0, y0], [x1, y1]] = [line[at - 1], line[at]];
+  return y0 * (y1 / y0) ** (Math.log(x / x0) / Math.log(x1 / x0));
+};
+
+// What an answer rests on, where it is not the best.
+const evidenceTexts = {related: 'carried over from a related GPU or software', distant: 'carried over from far away: a wide band', datasheet: 'from the data sheet alone: a wide band'};
+const evidenceMark = (evidence) => {
+  const [kind] = (evidence || '').split(/[ ,:(]/);
+  return evidenceTexts[kind] ? el('span', {className: 'evidence', title: evidence}, ` ${evidenceTexts[kind]}`) : '';
 };
 
 const limiterText = (answer) => ({tensor: 'the tensor cores', vector: 'the vector units', dram: 'device memory', l2: 'the L2 cache', latency: 'latency', launch: 'the launch', store: 'writing the result', special: 'the special functions'}[answer.limiter] || answer.limiter || answer.bound);
 
 // Charts stay in place from draw to draw, so that a zoom or a switched-off series lasts.
-const drawCharts = (holder, shown, keys, dataOf) => {
+const drawCharts = (holder, shown, keys, dataOf, drawn = () => {}) => {
   for (const key of [...shown.keys()]) {
     if (keys.includes(key)) continue;
     shown.get(key).figure.remove();
@@ -76,6 +98,7 @@ const drawCharts = (holder, shown, keys, dataOf) => {
       continue;
     }
     for (const node of holder.querySelectorAll('.of-chart')) node.remove();
+    drawn(key, data);
     const chart = {...data.charts[0], id: key};
     const view = shown.get(key);
     if (view && sameLegend(view.data, chart)) {
@@ -92,11 +115,10 @@ const sameLegend = (a, b) => {
   return names(a) === names(b);
 };
 
-// Writes a chosen or dropped file, unpacked, into the module's file system.
+// Puts a chosen file, unpacked, into the module's file system, and lets the worker read it.
 const keepFile = async (file) => {
-  const bytes = await unpacked(new Uint8Array(await file.arrayBuffer()));
   const name = file.name.replace(/[^\w.-]+/g, '-').replace(/\.gz$/, '');
-  engine.write(name, bytes);
+  await engine.keep(name, file, {here: true});
   return name;
 };
 

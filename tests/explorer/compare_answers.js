@@ -5,6 +5,7 @@
 
 const {spawnSync} = require('child_process');
 const fs = require('fs');
+const os = require('os');
 const path = require('path');
 const zlib = require('zlib');
 
@@ -74,7 +75,18 @@ const questionsOf = (operations, gpus, presets) => {
     [12, () => ['vram', ...one(), ...gpu(), ...format('json', 'table', 'csv')]],
     [8, () => ['model', ...model(), ...gpu(), ...format('json', 'table')]],
     [3, () => ['model', pick(presets), '--serve', '--software', 'serving', '--tp', pick(['1', '2', '1,2']), ...gpu(), ...format('json', 'table')]],
-    [3, () => ['plan', pick(presets), ...gpu(), ...(chance(0.3) ? ['--train'] : []), ...format('json', 'table')]],
+    [4, () => ['model', pick(presets), '--serve', '--software', 'serving', '--tp', pick(['1', '2,4']), '--seq', String(pick([512, 4096])), '--ttft', pick(['200ms', '2s']), '--tpot', pick(['20ms', '100ms']),
+      ...(chance(0.5) ? ['--price', pick(['2', '3.5'])] : []), ...(chance(0.3) ? ['--quantise', pick(['fp8', 'int4'])] : []), ...gpu(), ...format('json', 'table', 'csv')]],
+    [3, () => ['plan', chance(0.8) ? pick(presets) : pick(configs), ...gpu(), ...format('json', 'table', 'csv', 'md')]],
+    [4, () => ['plan', pick(presets), '--gpus', pick(['1', '2,4', '1:8:*2']), '--seq', String(pick([512, 8192])), ...pick([[], [], ['--batch', '8'], ['--tpot', pick(['20ms', 'none'])], ['--ttft', '500ms'], ['--quantise', pick(['fp8', 'int4', 'nvfp4'])],
+      ['--software', pick(['transformers', 'compiled'])]]), ...(chance(0.4) ? ['--price', '2.5'] : []), '--gpu', chance(0.3) ? `${pick(gpus)},${pick(gpus)}` : pick(gpus), ...format('json', 'table')]],
+    [2, () => ['plan', pick(small), ...pick([['--train'], ['--train', '--checkpoint', 'full'], ['--finetune', 'lora'], ['--finetune', 'qlora']]), '--gpus', pick(['1', '2', '1,2']), ...gpu(), ...format('json', 'table')]],
+    [5, () => ['diagnose', pick([...timed, ...timed, ...records, ...traces]), ...(chance(0.8) ? gpu() : []), ...(chance(0.3) ? ['--on', pick(gpus)] : []), ...format('json', 'table', 'csv', 'md')]],
+    // Files of strangers, whole and broken, by every reader.
+    [5, () => [pick(['trace', 'diagnose', 'validate']), pick(strange), ...(chance(0.6) ? gpu() : []), ...format('json', 'table')]],
+    [3, () => [...pick([['predict', '--from'], ['validate'], ['diagnose']]), pick(strange), ...gpu(), ...format('csv', 'json')]],
+    [3, () => [pick(['model', 'plan', 'vram']), pick(configs), ...gpu(), ...format('json', 'table')]],
+    [1, () => ['gpus', 'check', pick(strange)]],
     [3, () => ['compare', ...one(), '--gpu', `${pick(gpus)},${pick(gpus)}`, ...format('json', 'table')]],
     [3, () => ['sweep', 'matmul', '--m', '64:4096:*2', '--n', String(countOf('n')), '--k', String(countOf('k')), ...gpu(), ...format('csv', 'json', 'table')]],
     [2, () => ['roofline', ...gpu(), '--dtype', pick(['bf16', 'fp32', 'fp8']), '--op', `matmul m=${countOf('m')} n=4096 k=4096`, ...format('json', 'chart', 'csv')]],
@@ -123,10 +135,34 @@ const equal = (words, a, b) => {
 const filesIn = (folder, ending) => fs.readdirSync(path.join(root, folder)).filter((name) => ending.test(name)).map((name) => path.join(root, folder, name));
 const traces = [...filesIn('tests/programs/traces', /\.json\.gz$/), ...filesIn('tests/programs/data', /^ncu.*\.csv$/)];
 const records = filesIn('records/h100-sxm-calls-judge', /\.jsonl(\.gz)?$/);
+const small = ['llama-3.1-8b', 'qwen3-8b', 'gpt2'];
+const timed = [path.join(root, 'docs/examples/times.csv')];
+const configs = [];
+const strange = [];
+
+// The seeds of the fuzzers, with the names that their readers expect, and halves of them, in a folder that both sides see.
+const strangersIn = (folder) => {
+  const endings = {trace: 'json', config: 'json', rows: 'csv', tables: 'csv', records: 'jsonl', description: 'toml', activity: 'ridge'};
+  for (const [kind, ending] of Object.entries(endings)) {
+    const from = path.join(root, 'tests/fuzz/corpus', kind);
+    for (const name of fs.readdirSync(from)) {
+      // The page unpacks files before the module sees them, and has no SQLite.
+      if (/compressed|sqlite/.test(name)) continue;
+      const bytes = fs.readFileSync(path.join(from, name));
+      for (const [part, share] of [['whole', 1], ['half', 0.5]]) {
+        const to = path.join(folder, `${kind}-${part}-${name.replace(/\W/g, '-')}.${ending}`);
+        fs.writeFileSync(to, bytes.subarray(0, Math.floor(bytes.length * share)));
+        (kind === 'config' ? configs : strange).push(to);
+      }
+    }
+  }
+  return [...configs, ...strange];
+};
 
 const main = async () => {
   const {module, ask} = await moduleOf();
-  for (const file of [...traces, ...records]) {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'ridge-answers-'));
+  for (const file of [...traces, ...records, ...timed, ...strangersIn(folder)]) {
     const bytes = fs.readFileSync(file);
     module.FS.mkdirTree(path.dirname(file));
     module.FS.writeFile(file, file.endsWith('.gz') ? zlib.gunzipSync(bytes) : bytes);
@@ -135,6 +171,7 @@ const main = async () => {
   const questions = questionsOf(listed(['ops']), listed(['gpus']).map((gpu) => gpu.name), ask(['model', '--list']).output.trim().split('\n'));
   const done = spawnSync(native, {input: questions.map((words) => words.join('\t') + '\n').join(''), maxBuffer: 2 ** 31 - 1, env: {HOME: '/nonexistent'}});
   const answers = done.stdout.toString().trim().split('\n').map((line) => JSON.parse(line));
+  fs.rmSync(folder, {recursive: true});
   let different = 0;
   let refused = 0;
   questions.forEach((words, i) => {

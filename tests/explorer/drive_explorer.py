@@ -5,6 +5,7 @@ RIDGE is the native program, whose answers the page must show. With FOLDER, scre
 and dark, are kept there. With AXE.js (axe-core), every view must have no violation. Exits with 1 and the failures.
 """
 
+import base64
 import gzip
 import json
 import pathlib
@@ -16,6 +17,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import browser as chromium
+import explorer_controls
 
 check = chromium.check
 VIEWS = ("roofline", "operation", "memory", "model", "compare", "data", "lessons")
@@ -156,9 +158,112 @@ def drop(browser, name, content):
         const transfer = new DataTransfer();
         transfer.items.add(new File([new Uint8Array({text})], {json.dumps(name)}));
         document.querySelector('.drop').dispatchEvent(new DragEvent('drop', {{dataTransfer: transfer, bubbles: true, cancelable: true}}));
-        for (let i = 0; i < 200 && !(document.querySelector('.own h2')?.textContent === {json.dumps(name)} && document.querySelector('.own').querySelector('.commands, .problem')); ++i) await new Promise((done) => setTimeout(done, 50));
+        for (let i = 0; i < 200 && !(document.querySelector('.own h2')?.textContent === {json.dumps(name)} && document.querySelector('.own').querySelector('.commands, .problem') && !document.querySelector('.own .stale, .own .waiting')); ++i) await new Promise((done) => setTimeout(done, 50));
         return document.querySelector('.own').textContent;
     }})()""")
+
+
+def press_tab(browser, title):
+    return browser.run(f"""(async () => {{
+        const own = document.querySelector('.own');
+        [...own.querySelectorAll('button')].find((n) => n.textContent === {json.dumps(title)}).click();
+        await new Promise((done) => setTimeout(done, 50));
+        for (let i = 0; i < 200 && (own.querySelector('.stale, .waiting') || !own.querySelector('.commands, .problem')); ++i) await new Promise((done) => setTimeout(done, 50));
+        return own.textContent;
+    }})()""")
+
+
+def large_trace(root, times):
+    """The events of a trace, again and again, as a file too large to be read while a page waits."""
+    trace = json.loads(gzip.decompress((root / "tests" / "programs" / "traces" / "trace_llama_prefill.json.gz").read_bytes()))
+    head = {name: value for name, value in trace.items() if name != "traceEvents"}
+    events = json.dumps(trace["traceEvents"])[1:-1]
+    return (json.dumps(head)[:-1] + ', "traceEvents": [' + ", ".join([events] * times) + "]}").encode()
+
+
+def check_heavy(browser, root):
+    """A heavy file leaves the page alive, shows how far it is, and can be cancelled by keyboard; what follows works."""
+    show(browser, "#data")
+    browser.run("[...document.querySelectorAll('.own .head button')].forEach((n) => n.click())")
+    packed = base64.b64encode(gzip.compress(large_trace(root, 60), 1)).decode()
+    found = browser.run(f"""(async () => {{
+        const bytes = Uint8Array.from(atob({json.dumps(packed)}), (letter) => letter.charCodeAt(0));
+        const transfer = new DataTransfer();
+        transfer.items.add(new File([bytes], 'heavy.json.gz'));
+        let longest = 0;
+        let last = performance.now();
+        let watching = true;
+        const watch = () => {{
+            longest = Math.max(longest, performance.now() - last);
+            last = performance.now();
+            if (watching) requestAnimationFrame(watch);
+        }};
+        requestAnimationFrame(watch);
+        document.querySelector('.drop').dispatchEvent(new DragEvent('drop', {{dataTransfer: transfer, bubbles: true, cancelable: true}}));
+        const texts = new Set();
+        for (let i = 0; i < 100 && !texts.size; ++i) {{
+            await new Promise((done) => setTimeout(done, 20));
+            const text = document.querySelector('.own .waiting span')?.textContent;
+            if (text) texts.add(text);
+        }}
+        await new Promise((done) => setTimeout(done, 400));
+        texts.add(document.querySelector('.own .waiting span')?.textContent);
+        document.querySelector('.own .waiting button')?.focus();
+        watching = false;
+        return [longest, [...texts]];
+    }})()""")
+    print(f"a heavy trace: the page answers within {found[0]:.0f} ms while it says {found[1]}")
+    check(found[0] < 300, f"the page stood still for {found[0]:.0f} ms")
+    check(any(text and "heavy.json.gz" in text for text in found[1]), f"no progress is shown: {found[1]}")
+    browser.press("Enter", number=13)
+    settle(browser, 150)
+    text = browser.run("document.querySelector('.own').textContent")
+    check("Cancelled" in text, f"Cancel does not cancel: {text[:200]}")
+    text = drop(browser, "after.csv", b"op,m,n,k,time_us\nmatmul,4096,4096,4096,300\n")
+    check("expected" in text, f"after a cancel nothing is answered: {text[:200]}")
+
+
+def check_keyboard(browser):
+    """Every view by keyboard alone: links, controls and charts take the focus in turn, visibly, and answer to keys."""
+    for view in VIEWS:
+        show(browser, "#" + view)
+        settle(browser, 300)
+        browser.run("document.activeElement.blur(); document.querySelector('#views a').focus()")
+        wanted = browser.run("[...document.querySelectorAll('main a[href], main button, main select, main input, main summary, main [tabindex=\"0\"]')].filter((n) => n.checkVisibility() && !n.closest('details:not([open]) > :not(summary)')).length")
+        reached = set()
+        for _ in range(wanted + 12):
+            browser.press("Tab", number=9)
+            at = browser.run("(() => { const n = document.activeElement; const all = [...document.querySelectorAll('main *')]; const s = getComputedStyle(n); return [all.indexOf(n), s.outlineStyle !== 'none' || s.boxShadow !== 'none', n.tagName + ' ' + (n.getAttribute('aria-label') || n.textContent.slice(0, 20))]; })()")
+            if at[0] >= 0:
+                reached.add(at[0])
+                check(at[1], f"{view}: the focus on {at[2]} cannot be seen")
+        check(len(reached) >= wanted, f"{view}: {len(reached)} of {wanted} controls are reached by Tab")
+    show(browser, "#operation?op=matmul")
+    before = figures(browser)["time"]
+    browser.run("document.querySelector('input[type=range]').focus()")
+    for _ in range(20):
+        browser.press("ArrowRight", number=39)
+    settle(browser, 60)
+    check(figures(browser)["time"] != before, "arrow keys do not move a slider")
+    browser.run("[...document.querySelectorAll('#views a')].find((n) => n.textContent === 'Memory').focus()")
+    browser.press("Enter", number=13)
+    settle(browser, 100)
+    check(browser.run("document.querySelector('h1').textContent") == "Memory", "Enter on a link does not open its view")
+
+
+def check_network(browser):
+    """Nothing was asked of the network, by page or worker, and the page's policy forbids it."""
+    outside = [address for address in browser.requests if not address.startswith(("file:", "blob:", "data:"))]
+    check(not outside, f"the page asked for {outside[:3]}")
+    check(any(address.startswith("blob:") for address in browser.requests), "the worker was not watched")
+    refused = browser.run("fetch('https://example.org/').then(() => 'sent', (error) => String(error))")
+    check(refused != "sent", "the page may send requests")
+    refused = browser.run("""new Promise((done) => {
+        const worker = new Worker(URL.createObjectURL(new Blob(["fetch('https://example.org/').then(() => postMessage('sent'), (error) => postMessage(String(error)))"])));
+        worker.onmessage = ({data}) => done(data);
+    })""")
+    check(refused != "sent", "a worker of the page may send requests")
+    browser.run("problems.length = 0")
 
 
 def check_files(browser, root):
@@ -170,7 +275,12 @@ def check_files(browser, root):
     check("ridge" in text and "could not" not in text, f"a report of Nsight Compute is not read: {text[:300]}")
     records = next((root / "records" / "h100-sxm-calls-judge").glob("*.jsonl*"))
     text = drop(browser, records.name, records.read_bytes())
-    check("median" in text, f"records are not read: {text[:300]}")
+    check("of 35 rows" in text, f"records are not judged: {text[:300]}")
+    text = press_tab(browser, "How far ridge is off")
+    check("median" in text, f"records are not compared with predictions: {text[:300]}")
+    check(browser.run("document.querySelectorAll('.own figure svg .point').length") > 20, "the chart of measured against predicted is not drawn")
+    text = drop(browser, "report.sqlite", (traces / "data" / "nsys_report.sqlite").read_bytes())
+    check("SQLite" in text and "ridge trace report.sqlite" in text, f"a database is not refused with the command that reads it: {text[:300]}")
     text = drop(browser, "shapes.csv", b"op,m,n,k\nmatmul,4096,4096,4096\nmatmul,1024,1024,1024\n")
     check("4096" in text, f"a table of shapes is not read: {text[:300]}")
     text = drop(browser, "broken.json", b"{\"traceEvents\": [")
@@ -201,7 +311,7 @@ def check_looks(browser, page, folder, axe):
                 if axe:
                     found = browser.run("axe.run(document).then((r) => r.violations.map((v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.target + ' ' + n.html.slice(0, 120)).join(' | ')))")
                     check(not found, f"{view} at {width}, {'dark' if dark else 'light'}: {found}")
-            check(browser.run("performance.getEntriesByType('resource').length") == 0, "the page fetched something")
+            check(browser.run("performance.getEntriesByType('resource').filter((each) => !/^(blob|data):/.test(each.name)).length") == 0, "the page fetched something")
             check(browser.run("problems") == [], f"errors of the page: {browser.run('problems')}")
 
 
@@ -215,11 +325,17 @@ def main():
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
     with chromium.opened(program) as (browser, _):
+        browser.watch_network()
         check_start(browser, page)
         check_answers(browser, str(ridge))
+        explorer_controls.check_controls(browser, str(ridge))
+        explorer_controls.check_slow_views(browser, str(ridge))
         check_address(browser, page)
         check_lessons(browser, str(ridge))
         check_files(browser, root)
+        check_heavy(browser, root)
+        check_keyboard(browser)
+        check_network(browser)
         check(browser.run("problems") == [], f"errors of the page: {browser.run('problems')}")
         check_looks(browser, page, folder, axe)
     return chromium.summary()

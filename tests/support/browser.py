@@ -71,6 +71,7 @@ class Browser:
         os.close(to_read)
         os.close(from_write)
         self.rest = b""
+        self.requests = []  # addresses that pages and their workers asked the network for, after `watch_network`
         self.number = 0
         self.session = None
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
@@ -91,10 +92,35 @@ class Browser:
             text, self.rest = self.rest.split(b"\0", 1)
             answer = json.loads(text)
             if answer.get("id") != self.number:
+                self.note_event(answer)
                 continue
             if "error" in answer:
                 raise RuntimeError(f"{method}: {answer['error']}")
             return answer["result"]
+
+    def send(self, method, session, **parameters):
+        """Sends a message without waiting for its answer."""
+        message = {"id": 1 << 30, "method": method, "params": parameters, "sessionId": session}
+        os.write(self.to_write, json.dumps(message).encode() + b"\0")
+
+    def note_event(self, event):
+        if event.get("method") == "Network.requestWillBeSent":
+            self.requests.append(event["params"]["request"]["url"])
+        if event.get("method") == "Network.webSocketCreated":
+            self.requests.append(event["params"]["url"])
+        if event.get("method") == "Target.attachedToTarget":
+            for method in ("Network.enable", "Runtime.runIfWaitingForDebugger"):
+                self.send(method, event["params"]["sessionId"])
+
+    def watch_network(self):
+        """Notes every request of the page and of workers that it starts from now on."""
+        self.call("Network.enable")
+        self.call("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=True, flatten=True)
+
+    def press(self, key, code=None, number=0, modifiers=0):
+        text = {"text": "\r"} if key == "Enter" else {}
+        for kind in ("keyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=code or key, windowsVirtualKeyCode=number, modifiers=modifiers, **(text if kind == "keyDown" else {}))
 
     def close(self):
         # The browser's other processes write to the profile too, so end the whole group.
