@@ -15,6 +15,7 @@ PlanRow row_of(const Place& place, const Layout& layout) {
     row.title = place.machine->title;
     row.gpus = layout.gpus();
     row.usable = place.usable;
+    row.usable_measured = place.usable_measured;
     row.layout = layout;
     if (place.price) row.price_per_hour = *place.price * static_cast<double>(row.gpus);
     return row;
@@ -24,15 +25,22 @@ Spread spread_of(const programs::StepTime& time) {
     const programs::Totals& total = time.gpu.total;
     return {.time = time.wall,
             .low = std::max(time.host, time.wall - (total.time - total.low)),
-            .high = time.wall + (total.high - total.time)};
+            .high = time.wall + (total.high - total.time),
+            .evidence = weakest_grade(total)};
 }
 
 Spread operator+(const Spread& a, const Spread& b) {
-    return {.time = a.time + b.time, .low = a.low + b.low, .high = a.high + b.high};
+    return {.time = a.time + b.time,
+            .low = a.low + b.low,
+            .high = a.high + b.high,
+            .evidence = std::min(a.evidence, b.evidence)};
 }
 
 Spread operator*(double factor, const Spread& spread) {
-    return {.time = factor * spread.time, .low = factor * spread.low, .high = factor * spread.high};
+    return {.time = factor * spread.time,
+            .low = factor * spread.low,
+            .high = factor * spread.high,
+            .evidence = spread.evidence};
 }
 
 MemoryNeed need_of(const StepMemory& memory) {

@@ -212,7 +212,10 @@ PlanRow adapter_row(const programs::Architecture& architecture, const PlanQuesti
     if (question.purpose == Purpose::qlora) added += dequantising(adapters, *place.machine);
     Spread pace = spread_of(time);
     const auto changed = [&](Time wall) { return std::max(time.host, wall - saved + added); };
-    pace = {.time = changed(pace.time), .low = changed(pace.low), .high = changed(pace.high)};
+    pace = {.time = changed(pace.time),
+            .low = changed(pace.low),
+            .high = changed(pace.high),
+            .evidence = pace.evidence};
     row.host_bound = time.host >= pace.time;
     row.pace = static_cast<double>(layout.accumulation) * pace;
     set_rate(row, question);

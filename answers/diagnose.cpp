@@ -39,6 +39,7 @@ struct Expected {
     Time low{};
     Time high{};
     Time roof{};
+    model::Grade evidence = model::Grade::measured;
     Prediction longest{};
 };
 
@@ -60,6 +61,7 @@ std::optional<Expected> expected_of(const TimedOperation& row, const model::Mach
         }
         const auto count = static_cast<double>(row.steps[i].count);
         sum.roof += count * p->lower_bound;
+        sum.evidence = std::min(sum.evidence, p->evidence.grade());
         if (count * p->time < longest) continue;
         longest = count * p->time;
         sum.longest = *p;
@@ -74,6 +76,7 @@ Elsewhere elsewhere_of(const TimedOperation& row, const model::Machine& machine)
         other.expected = expected->time;
         other.low = expected->low;
         other.high = expected->high;
+        other.evidence = expected->evidence;
     }
     return other;
 }
@@ -85,6 +88,7 @@ Case case_of(const TimedOperation& row, const model::Machine& machine) {
     one.expected = expected->time;
     one.low = expected->low;
     one.high = expected->high;
+    one.evidence = expected->evidence;
     one.roof = expected->roof;
     one.roof_name = roof_of(expected->longest);
     one.limiter = name_of(expected->longest.limiter);

@@ -47,6 +47,7 @@ struct Elsewhere {
     std::optional<Time> expected{};  ///< empty: not modelled
     Time low{};
     Time high{};
+    model::Grade evidence = model::Grade::datasheet;  ///< the weakest of its operations
 };
 
 struct Case {
@@ -56,7 +57,8 @@ struct Case {
     std::optional<Time> expected{};
     Time low{};
     Time high{};
-    Time roof{};              ///< no run is faster
+    model::Grade evidence = model::Grade::datasheet;  ///< the weakest of its operations
+    Time roof{};                                      ///< no run is faster
     std::string roof_name{};  ///< "DRAM", "L2", "tensor cores", "vector pipes", "link"
     std::string limiter{};    ///< what the prediction is limited by
     double of_roof = 0.0;     ///< roof / measured

@@ -51,6 +51,7 @@ Json to_json(const Case& one) {
         json["expected_us"] = one.expected->in(units::us);
         json["expected_low_us"] = one.low.in(units::us);
         json["expected_high_us"] = one.high.in(units::us);
+        json["evidence"] = model::name_of(one.evidence);
         json["roof"] = one.roof_name;
         json["roof_us"] = one.roof.in(units::us);
         json["of_roof"] = one.of_roof;
@@ -68,6 +69,7 @@ Json to_json(const Case& one) {
             there["expected_us"] = other.expected->in(units::us);
             there["expected_low_us"] = other.low.in(units::us);
             there["expected_high_us"] = other.high.in(units::us);
+            there["evidence"] = model::name_of(other.evidence);
             const double speed_up = one.row.measured / *other.expected;
             there["speed_up"] = speed_up;
         }

@@ -25,6 +25,7 @@
 
 #include "answers/layout.h"
 #include "hardware/quantity.h"
+#include "model/core/grounds.h"
 #include "model/machine/machine.h"
 #include "programs/host.h"
 #include "programs/model_step.h"
@@ -65,7 +66,8 @@ struct PlanQuestion {
 /// A GPU to plan for.
 struct Place {
     const model::Machine* machine = nullptr;
-    std::int64_t usable = 0;  ///< bytes that a process can allocate
+    std::int64_t usable = 0;       ///< bytes that a process can allocate
+    bool usable_measured = false;  ///< on this GPU, not estimated from its data sheet
     programs::Host host = programs::host_beside("");
     std::optional<double> price{};  ///< of one GPU and hour
 };
@@ -88,6 +90,7 @@ struct Spread {
     Time time;
     Time low;
     Time high;
+    model::Grade evidence = model::Grade::datasheet;  ///< the weakest of its operations
 };
 
 struct PlanRow {
@@ -96,7 +99,8 @@ struct PlanRow {
     std::int64_t gpus = 1;
     bool fits = false;
     std::int64_t usable = 0;  ///< bytes of each GPU
-    MemoryNeed memory{};      ///< of the layout; if nothing fits, of the one that needs least
+    bool usable_measured = false;
+    MemoryNeed memory{};  ///< of the layout; if nothing fits, of the one that needs least
     Layout layout{};
     std::int64_t batch = 0;        ///< sequences on all GPUs together
     std::optional<Spread> pace{};  ///< serve: time per token of a sequence; else of a step

@@ -184,6 +184,14 @@ std::vector<std::string> remarks_on(const Plan& plan) {
             "Reserve: {} of each GPU for CUDA graphs, NCCL and fragmentation (--reserve).",
             capacity(q.reserve)));
     }
+    const bool unmeasured = std::any_of(plan.rows.begin(), plan.rows.end(), [](const PlanRow& row) {
+        return row.pace && row.pace->evidence != model::Grade::measured;
+    });
+    if (unmeasured) {
+        remarks.emplace_back(
+            "Evidence: the weakest of the step's operations; related and distant rest on other "
+            "GPUs or kernels, datasheet on the data sheet alone.");
+    }
     for (const PlanRow& row : plan.rows) {
         if (!row.fits || row.pace || row.reason.empty()) continue;
         remarks.push_back(fmt::format("No time on {}: {}.", row.gpu, row.reason));
@@ -216,6 +224,8 @@ Json to_json(const PlanRow& row, Purpose purpose) {
               {"gpus", row.gpus},
               {"fits", row.fits},
               {"usable_bytes", row.usable},
+              {"memory_evidence", model::name_of(row.usable_measured ? model::Grade::related
+                                                                     : model::Grade::datasheet)},
               {"memory", to_json(row.memory)},
               {"layout", to_json(row.layout, purpose)},
               {"batch", row.batch}};
@@ -223,6 +233,7 @@ Json to_json(const PlanRow& row, Purpose purpose) {
     json["tokens_per_s_per_gpu"] = row.pace ? Json(row.per_gpu()) : Json();
     if (row.pace) {
         add(json, to_json(*row.pace, purpose == Purpose::serve ? "time_per_token" : "step"));
+        json["evidence"] = model::name_of(row.pace->evidence);
         json["host_bound"] = row.host_bound;
     }
     if (row.first_token) add(json, to_json(*row.first_token, "first_token"));

@@ -20,6 +20,10 @@ plot::SeriesPoint point_of(const Value& value, double y, const Figure& figure, d
     return point;
 }
 
+plot::Origin predicted_origin(const Value& value) {
+    return value.evidence ? origin_of(*value.evidence) : plot::Origin::predicted;
+}
+
 /// On an axis of names, series stand side by side, and measured marks next to predicted ones.
 double shift_of(const Figure& figure, std::size_t index, std::size_t count, plot::Origin origin) {
     if (figure.x.names.empty()) return 0.0;
@@ -49,6 +53,7 @@ void add_series(plot::Sweep& sweep, const StudiedSeries& series, const Figure& f
             predicted.points.push_back(
                 point_of(value, *value.predicted, figure,
                          shift_of(figure, index, count, plot::Origin::predicted)));
+            if (value.evidence) predicted.points.back().origin = predicted_origin(value);
         }
         if (value.measured)
             measured.points.push_back(
@@ -115,7 +120,7 @@ plot::Chart roofline_of(const StudiedFigure& studied, const Study& study,
     add("fp8", "tensor", plot::Resource::tensor, machine.tensor_peak(DataType::fp8));
     for (const StudiedSeries& series : studied.series) {
         for (const Value& value : series.values) {
-            const std::array both{std::pair{value.predicted, plot::Origin::predicted},
+            const std::array both{std::pair{value.predicted, predicted_origin(value)},
                                   std::pair{value.measured, plot::Origin::measured}};
             for (const auto& [y, origin] : both) {
                 if (!y) continue;
@@ -136,6 +141,10 @@ plot::Chart roofline_of(const StudiedFigure& studied, const Study& study,
 }
 
 }  // namespace
+
+plot::Origin origin_of(model::Grade evidence) {
+    return evidence >= model::Grade::related ? plot::Origin::calibrated : plot::Origin::predicted;
+}
 
 std::vector<plot::Chart> charts_of(const Study& study, const Subject& subject) {
     std::vector<plot::Chart> charts;

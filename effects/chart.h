@@ -1,4 +1,5 @@
-// The figures of a study as charts: hollow marks and lines are predicted, filled marks measured.
+// The figures of a study as charts: filled marks are measured, lines and other marks predicted,
+// half filled where such kernels were measured on this GPU or a relative.
 #pragma once
 
 #include <vector>
@@ -7,6 +8,9 @@
 #include "plot/chart.h"
 
 namespace ridge::effects {
+
+/// How a prediction with this evidence is drawn.
+[[nodiscard]] plot::Origin origin_of(model::Grade evidence);
 
 /// One chart for each figure that has a point. `subject` gives the roofs of a roofline.
 [[nodiscard]] std::vector<plot::Chart> charts_of(const Study& study, const Subject& subject);

@@ -28,12 +28,13 @@ plot::Sections page_of(std::span<const Study> studies, const Subject& subject) {
     plot::Sections page;
     if (studies.size() == 1) {
         page.title = std::string(studies.front().effect->title) + " on " + subject.machine.title;
-        page.lead = "Hollow marks and lines are predicted, filled marks measured.";
+        page.lead = "Filled marks are measured; lines, half-filled and hollow marks are predicted.";
     } else {
         page.title = "GPU performance in " + std::to_string(studies.size()) + " effects";
         page.lead = fmt::format(
             "Each effect is shown on {}: what the model predicts, what was measured, and why. "
-            "Hollow marks and lines are predicted, filled marks measured; each part ends with a "
+            "Filled marks are measured; lines, half-filled and hollow marks are predicted; each "
+            "part ends with a "
             "ratio and says how far apart the two are. Equation numbers are those of "
             "docs/model.md.",
             subject.machine.title);

@@ -224,7 +224,11 @@ Value value_of(const Point& point, const Figure& figure, Quantity quantity, cons
             value.refused = sums.refused;
         }
     }
-    if (point.value) value.predicted = point.value;
+    if (point.value) {
+        value.predicted = point.value;
+        value.evidence = model::Grade::datasheet;
+        value.computed = true;
+    }
     if (point.measured) value.measured = point.measured;
     if (const Seen* seen = measured.find(point.question); seen != nullptr) {
         if (quantity == Quantity::memory && seen->memory) value.measured = seen->memory->base();
@@ -330,8 +334,10 @@ Study evaluate(const Effect& effect, const Subject& subject, const Measured& mea
             for (const Point& point : series.points) {
                 out.values.push_back(value_of(point, figure, out.quantity, subject, measured));
                 any_measured = any_measured || out.values.back().measured;
-                if (const auto grade = out.values.back().evidence) {
-                    study.evidence = std::min(study.evidence.value_or(*grade), *grade);
+                const Value& value = out.values.back();
+                if (value.evidence && !value.computed) {
+                    study.evidence =
+                        std::min(study.evidence.value_or(*value.evidence), *value.evidence);
                 }
                 if (reason.empty()) reason = out.values.back().refused;
             }
@@ -341,6 +347,7 @@ Study evaluate(const Effect& effect, const Subject& subject, const Measured& mea
         studied.figure = std::move(figure);
         study.figures.push_back(std::move(studied));
     }
+    if (!study.evidence) study.evidence = model::Grade::datasheet;
     const Places places(study, subject, plan.facts);
     study.predicted_ratio = places.ratio(plan.ratio.above, plan.ratio.below, Taken::predicted);
     study.measured_ratio = places.ratio(plan.ratio.above, plan.ratio.below, Taken::measured);

@@ -35,6 +35,7 @@ struct Value {
     std::optional<double> measured = {};
     std::string refused = {};                   ///< why it is not predicted
     std::optional<model::Grade> evidence = {};  ///< the weakest of its operations, if it has any
+    bool computed = false;                      ///< by a formula from facts of the data sheet
     std::vector<plot::Term> terms = {};
 };
 

@@ -7,8 +7,9 @@
 //   const Chart chart = roofline_chart({.title = "H100 SXM, bf16", ...});
 //   write_chart("roofline.svg", chart);
 //
-// These rules hold for every builder: hollow marks are predicted and filled ones measured; a legend
-// explains colours, shapes and dashes; if more than `most_named` names would be labelled, the marks
+// These rules hold for every builder: filled marks are measured; predicted ones are half filled
+// where such kernels were measured on this GPU or a relative, and hollow elsewhere; a legend
+// explains fills, colours, shapes and dashes; if more than `most_named` names would be labelled, the marks
 // carry numbers, which one key explains.
 //
 // Your own builder fills in a `Chart`: axes with ranges (`ticks.h` rounds them), curves and marks
@@ -62,8 +63,9 @@ enum class Dash { solid, dashed, dotted, dash_dot, long_dash };
 /// Shapes with an interior, so that each can be hollow or filled.
 enum class Marker { circle, square, triangle, diamond, wedge, pentagon, star, arrow };
 
-/// Predicted points are hollow, measured ones filled.
-enum class Origin { predicted, measured };
+/// What a mark rests on, shown by its fill: hollow, half and filled. `calibrated` is a prediction
+/// where such kernels were measured on this GPU or a relative.
+enum class Origin { predicted, calibrated, measured };
 
 /// How a class of points or lines looks. Classes differ in colour, shape and dashes at the same
 /// time.
@@ -143,6 +145,10 @@ struct Span {
     std::size_t sort = 0;
 };
 
+/// What the legend of a chart says about half-filled marks.
+inline constexpr const char* calibrated_words =
+    "calibrated: predicted where such kernels were measured on this GPU or a relative";
+
 /// Joins two marks by index, for example predicted and measured of one operation.
 struct Link {
     std::size_t from = 0;
@@ -163,7 +169,8 @@ struct Annotation {
 };
 
 /// A sample with its meaning. In a page, an entry switches everything that has its name as series
-/// or level; the entries "measured" and "predicted" switch the marks of that origin.
+/// or level; the entries "measured", "calibrated" and "predicted" switch the marks
+/// of that origin.
 struct LegendEntry {
     std::string name = {};
     std::string detail = {};  ///< second line, in the right margin only

@@ -131,7 +131,8 @@ std::string_view name_of(Marker marker) {
 }
 
 std::string_view name_of(Origin origin) {
-    return origin == Origin::measured ? "measured" : "predicted";
+    constexpr std::array<std::string_view, 3> names = {"predicted", "calibrated", "measured"};
+    return names.at(static_cast<std::size_t>(origin));
 }
 
 std::string to_json(const Chart& chart, std::size_t first) {

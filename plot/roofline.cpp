@@ -296,7 +296,7 @@ void add_points(Chart& chart, const Roofline& roofline) {
     algorithms::stable_sort(chart.links, std::less<>(), &Link::from);
 }
 
-/// Explains hollow and filled marks, shapes and colours of the points; the roofs follow.
+/// Explains the fill of marks, shapes and colours of the points; the roofs follow.
 void add_samples(Chart& chart) {
     std::vector<LegendEntry> entries;
     const auto has = [&chart](Origin origin) {
@@ -304,9 +304,15 @@ void add_samples(Chart& chart) {
                                   [origin](const Mark& mark) { return mark.origin == origin; });
     };
     if (has(Origin::measured)) entries.push_back({.name = "measured", .marker = Origin::measured});
+    if (has(Origin::calibrated)) {
+        entries.push_back({.name = "calibrated", .marker = Origin::calibrated});
+    }
     if (has(Origin::predicted)) {
         entries.push_back({.name = "predicted", .marker = Origin::predicted});
     }
+    const Origin strongest = has(Origin::measured)     ? Origin::measured
+                             : has(Origin::calibrated) ? Origin::calibrated
+                                                       : Origin::predicted;
     const auto add_classes = [&](std::string Mark::*member, auto style_of) {
         std::vector<const Mark*> firsts;
         for (const Mark& mark : chart.marks) {
@@ -315,13 +321,13 @@ void add_samples(Chart& chart) {
             if (!known && !(mark.*member).empty()) firsts.push_back(&mark);
         }
         for (const Mark* const first : firsts) {
-            const Origin origin = has(Origin::measured) ? Origin::measured : Origin::predicted;
             entries.push_back(
-                {.name = first->*member, .style = style_of(*first), .marker = origin});
+                {.name = first->*member, .style = style_of(*first), .marker = strongest});
         }
     };
     add_classes(&Mark::level, [](const Mark& mark) { return Style{.color = mark.style.color}; });
     add_classes(&Mark::series, [](const Mark& mark) { return Style{.marker = mark.style.marker}; });
+    if (has(Origin::calibrated)) entries.push_back({.name = calibrated_words});
     chart.samples.insert(chart.samples.begin(), entries.begin(), entries.end());
 }
 

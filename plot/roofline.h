@@ -11,8 +11,8 @@
 //                   .points = {{.name = "softmax", .x = 1.25, .y = 3.9}}})
 //
 // The colour of a roof, and of a point at a memory level, is its resource. Dashes give the source:
-// datasheet roofs are dashed, measured ones solid. The shape of a point is its class. Predicted
-// points are hollow, measured ones filled.
+// datasheet roofs are dashed, measured ones solid. The shape of a point is its class, its
+// fill what it rests on (`Origin`).
 //
 // The slope is in the y axis's unit per unit of x: for TFLOP/s over FLOP/B it is TB/s. Memory roofs
 // are drawn up to the highest compute roof of the same source, compute roofs from the fastest

@@ -27,6 +27,7 @@ std::string_view light_style_sheet() {
 .leader{fill:none;stroke:#777;stroke-width:.8}
 .marker{stroke-width:1.5;stroke-linejoin:round}
 .hollow{fill:#fff}
+.half{fill-opacity:.4}
 .ridge-chart text.label{paint-order:stroke;stroke:#fff;stroke-width:3px;stroke-linejoin:round}
 .s-ink{stroke:#1a1a1a}.s-blue{stroke:#0072b2}.s-vermillion{stroke:#d55e00}.s-green{stroke:#009e73}
 .s-purple{stroke:#cc79a7}.s-orange{stroke:#e69f00}.s-sky{stroke:#56b4e9}.s-grey{stroke:#777}.s-silver{stroke:#bbb}

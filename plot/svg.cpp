@@ -105,8 +105,9 @@ std::string marker_path(Marker marker, Vec2 at, double r) {
 
 std::string marker_element(const Style& style, Origin origin, Vec2 at, double radius) {
     const bool open = origin == Origin::predicted;
-    return fmt::format(R"(<path class="marker s-{0} {1}{2}" d="{3}"/>)", name_of(style.color),
+    return fmt::format(R"(<path class="marker s-{0} {1}{2}{3}" d="{4}"/>)", name_of(style.color),
                        open ? "hollow" : "f-", open ? "" : name_of(style.color),
+                       origin == Origin::calibrated ? " half" : "",
                        marker_path(style.marker, at, radius));
 }
 

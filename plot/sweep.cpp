@@ -83,7 +83,7 @@ void add_marks(Chart& chart, const Series& series, const Style& style) {
                                .y = point.y,
                                .low = point.low,
                                .high = point.high,
-                               .origin = series.origin,
+                               .origin = point.origin.value_or(series.origin),
                                .style = style,
                                .radius = radius,
                                .labelled = point.labelled,
@@ -107,6 +107,14 @@ Style style_of(const Series& series, const Chart& chart) {
     return known != chart.legend.end() ? known->style : class_style(chart.legend.size());
 }
 
+Origin weakest_origin(const Series& series) {
+    Origin weakest = series.points.empty() ? series.origin : Origin::measured;
+    for (const SeriesPoint& point : series.points) {
+        weakest = std::min(weakest, point.origin.value_or(series.origin));
+    }
+    return weakest;
+}
+
 void add_series(Chart& chart, const Series& series) {
     const Style style = style_of(series, chart);
     const bool is_line = series.drawing != Drawing::scatter;
@@ -114,7 +122,7 @@ void add_series(Chart& chart, const Series& series) {
     LegendEntry& entry = legend_entry(chart, series, style);
     entry.line = entry.line || is_line;
     // If a class has predicted and measured points, the filled sample stands for both.
-    if (marked && entry.marker != Origin::measured) entry.marker = series.origin;
+    if (marked && entry.marker != Origin::measured) entry.marker = weakest_origin(series);
     for (std::vector<Vertex>& line : joined(series, chart)) {
         if (is_line || !entry.anchor) entry.anchor = line.back();
         if (!is_line || line.size() < 2) continue;
@@ -129,21 +137,37 @@ void add_series(Chart& chart, const Series& series) {
     if (marked) add_marks(chart, series, style);
 }
 
-/// Explains lines, hollow and filled marks if a chart contains predictions and measurements.
+/// Explains lines and the fill of marks if a chart contains predictions and measurements, or if the
+/// evidence of its points is known.
 void add_samples(Chart& chart, const Sweep& sweep) {
-    const auto has = [&sweep](Origin origin) {
+    const auto has_series = [&sweep](Origin origin) {
         return algorithms::any_of(
             sweep.series, [origin](const Series& series) { return series.origin == origin; });
     };
-    if (has(Origin::measured) && has(Origin::predicted)) {
-        const auto hollow = algorithms::any_of(
-            chart.marks, [](const Mark& mark) { return mark.origin == Origin::predicted; });
-        chart.samples.push_back({.name = "measured", .marker = Origin::measured});
-        chart.samples.push_back(
-            {.name = "predicted",
-             .line = algorithms::any_of(chart.curves,
-                                        [](const Curve& c) { return c.role == CurveRole::series; }),
-             .marker = hollow ? std::optional(Origin::predicted) : std::nullopt});
+    const auto has_mark = [&chart](Origin origin) {
+        return algorithms::any_of(chart.marks,
+                                  [origin](const Mark& mark) { return mark.origin == origin; });
+    };
+    const bool graded = algorithms::any_of(sweep.series, [](const Series& series) {
+        return algorithms::any_of(
+            series.points, [](const SeriesPoint& point) { return point.origin.has_value(); });
+    });
+    const bool measured = has_series(Origin::measured);
+    if (graded || (measured && has_series(Origin::predicted))) {
+        if (measured) chart.samples.push_back({.name = "measured", .marker = Origin::measured});
+        if (has_mark(Origin::calibrated)) {
+            chart.samples.push_back({.name = "calibrated", .marker = Origin::calibrated});
+        }
+        const bool line = algorithms::any_of(
+            chart.curves, [](const Curve& c) { return c.role == CurveRole::series; });
+        const bool hollow = has_mark(Origin::predicted);
+        if (line || hollow) {
+            chart.samples.push_back(
+                {.name = "predicted",
+                 .line = line,
+                 .marker = hollow ? std::optional(Origin::predicted) : std::nullopt});
+        }
+        if (has_mark(Origin::calibrated)) chart.samples.push_back({.name = calibrated_words});
     }
     chart.samples.insert(chart.samples.end(), sweep.samples.begin(), sweep.samples.end());
 }

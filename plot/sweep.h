@@ -30,6 +30,7 @@ struct SeriesPoint {
     bool labelled = false;  ///< writes the name next to the point
     std::size_t run = 0;    ///< only points of one run are joined: points that differ only in x
     double order = 0.0;     ///< sorts the key if labelled points are numbered
+    std::optional<Origin> origin = {};  ///< by its evidence; that of the series if absent
     std::vector<Term> terms = {};
 };
 

@@ -184,6 +184,7 @@ class TerminalWriter {
         double x = 0.0;
         std::optional<double> predicted = {};
         std::optional<double> measured = {};
+        std::string evidence = {};
     };
 
     void draw_marks() {
@@ -215,6 +216,9 @@ class TerminalWriter {
         const std::string key = key_of(list_.size(), mark.origin);
         row.keys += key;
         (mark.origin == Origin::measured ? row.measured : row.predicted) = mark.y;
+        const auto evidence =
+            algorithms::find(mark.terms, std::string_view("evidence"), &Term::name);
+        if (evidence != mark.terms.end()) row.evidence = evidence->value;
         const CellAt cell = cell_of({.x = mark.x, .y = mark.y});
         if (canvas_.put(cell.column, cell.row, key, mark.style.color)) return;
         row.hidden_by = canvas_.glyph(cell.column, cell.row);
@@ -224,7 +228,7 @@ class TerminalWriter {
     void draw_classes() {
         for (const Mark& mark : chart_.marks) {
             const auto index = legend_index(mark);
-            const bool on_line = mark.origin == Origin::predicted;
+            const bool on_line = mark.origin != Origin::measured;
             if (!index || (chart_.legend[*index].line && on_line)) continue;
             const CellAt cell = cell_of({.x = mark.x, .y = mark.y});
             canvas_.put(cell.column, cell.row, key_of(*index, mark.origin), mark.style.color);
@@ -380,7 +384,8 @@ class TerminalWriter {
             });
         };
         if (any_mark(Origin::measured)) {
-            const bool both = any_mark(Origin::predicted) || draws_series();
+            const bool both =
+                any_mark(Origin::predicted) || any_mark(Origin::calibrated) || draws_series();
             line(both ? "lower case: predicted, upper case: measured" : "upper case: measured");
         }
         if (any_roof(true)) {
@@ -410,7 +415,9 @@ class TerminalWriter {
             algorithms::any_of(list_, [](const ListRow& row) { return row.predicted.has_value(); });
         const bool measured =
             algorithms::any_of(list_, [](const ListRow& row) { return row.measured.has_value(); });
-        const int numbers = 1 + (predicted ? 1 : 0) + (measured ? 1 : 0);
+        const bool evidence =
+            algorithms::any_of(list_, [](const ListRow& row) { return !row.evidence.empty(); });
+        const int numbers = 1 + (predicted ? 1 : 0) + (measured ? 1 : 0) + (evidence ? 1 : 0);
         const int name_width = width() - 5 - numbers * number_width;
         const auto right = [](std::string_view text) {
             const std::string fit = truncate_to_columns(text, number_width - 1);
@@ -421,6 +428,7 @@ class TerminalWriter {
         header += right(chart_.x.unit);
         if (predicted) header += right("predicted");
         if (measured) header += right("measured");
+        if (evidence) header += right("evidence");
         line(header);
         const auto number = [&](const std::optional<double>& value) {
             return right(value ? shown(number_text(*value)) : "-");
@@ -439,6 +447,7 @@ class TerminalWriter {
             text += number(row.x);
             if (predicted) text += number(row.predicted);
             if (measured) text += number(row.measured);
+            if (evidence) text += right(row.evidence.empty() ? "-" : row.evidence);
             line(text);
         }
     }

@@ -12,6 +12,7 @@ namespace {
 struct Timed {
     Time wall;
     std::int64_t weights = 0;
+    model::Grade evidence = model::Grade::datasheet;
 };
 
 Timed timed(const Architecture& a, const Request& request, const model::Machine& machine,
@@ -21,7 +22,9 @@ Timed timed(const Architecture& a, const Request& request, const model::Machine&
     if (const auto why = first_not_modelled(step.program, time.gpu)) {
         throw InputError(machine.name + ": not modelled: " + *why);
     }
-    return {.wall = time.wall, .weights = step.weights_bytes};
+    return {.wall = time.wall,
+            .weights = step.weights_bytes,
+            .evidence = weakest_grade(time.gpu.total)};
 }
 
 std::int64_t cache_bytes(const Architecture& a, const Request& request, std::int64_t tokens) {
@@ -52,7 +55,8 @@ std::vector<ServingPoint> serve(const Architecture& architecture, const Load& lo
         request.phase = Phase::prefill;
         request.batch = 1;
         request.seq = load.prompt;
-        const Time prefill = timed(architecture, request, machine, load.host).wall;
+        const Timed first = timed(architecture, request, machine, load.host);
+        const Time prefill = first.wall;
         request.phase = Phase::decode;
         request.seq = load.prompt + load.answer / 2;
         for (const std::int64_t batch : load.batches) {
@@ -68,6 +72,7 @@ std::vector<ServingPoint> serve(const Architecture& architecture, const Load& lo
                                .tokens_per_s = sequences / (step.wall + between).in(units::s),
                                .bytes = step.weights + cache_bytes(architecture, request,
                                                                    load.prompt + load.answer)};
+            point.evidence = std::min(first.evidence, step.evidence);
             point.fits = usable == 0 || point.bytes <= usable;
             points.push_back(point);
         }

@@ -40,6 +40,7 @@ struct ServingPoint {
     double tokens_per_s = 0.0;  ///< tokens generated, on all GPUs together
     std::int64_t bytes = 0;     ///< weights and caches on each GPU
     bool fits = true;
+    model::Grade evidence = model::Grade::datasheet;  ///< the weakest of prefill and decode
     bool front = false;  ///< no other point has a shorter tpot at as many tokens/s per GPU
 
     [[nodiscard]] double per_gpu() const { return tokens_per_s / static_cast<double>(gpus); }

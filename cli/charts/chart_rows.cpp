@@ -85,6 +85,7 @@ Rows roofline_rows(const plot::Roofline& roofline) {
                           {"flop_per_s", "performance"},
                           {"flop_per_s_low", {}, Shown::never},
                           {"flop_per_s_high", {}, Shown::never},
+                          {"evidence"},
                           {"question", {}, Shown::never}}};
     for (const plot::MemoryRoof& roof : roofline.memory) {
         rows.rows.push_back({{"roof"},
@@ -96,6 +97,7 @@ Rows roofline_rows(const plot::Roofline& roofline) {
                              {},
                              {},
                              {},
+                             {source_of(roof.evidence)},
                              {}});
     }
     for (const plot::ComputeRoof& roof : roofline.compute) {
@@ -108,6 +110,7 @@ Rows roofline_rows(const plot::Roofline& roofline) {
                              {roof.value, in_base_units(roof.rate, tera)},
                              {},
                              {},
+                             {source_of(roof.evidence)},
                              {}});
     }
     for (const plot::OperationPoint& point : roofline.points) {
@@ -120,6 +123,7 @@ Rows roofline_rows(const plot::Roofline& roofline) {
                              performance(point.y),
                              performance(point.low),
                              performance(point.high),
+                             {term_of(point.terms, "evidence")},
                              {term_of(point.terms, "question")}});
     }
     return rows;
@@ -132,7 +136,8 @@ Rows scatter_rows(const plot::Scatter& scatter) {
                           {"predicted_us", "predicted"},
                           {"ratio", "predicted / measured"},
                           {"ratio_low", {}, Shown::never},
-                          {"ratio_high", {}, Shown::never}}};
+                          {"ratio_high", {}, Shown::never},
+                          {"evidence"}}};
     for (const plot::Series& group : scatter.groups) {
         for (const plot::SeriesPoint& point : group.points) {
             const double predicted = in_base_units(point.x * point.y, 1.0);
@@ -142,7 +147,8 @@ Rows scatter_rows(const plot::Scatter& scatter) {
                                  {format(predicted * units::us), predicted},
                                  {fmt::format("{:.3f}", point.y), point.y},
                                  {{}, point.low},
-                                 {{}, point.high}});
+                                 {{}, point.high},
+                                 {term_of(point.terms, "evidence")}});
         }
     }
     return rows;
@@ -150,16 +156,20 @@ Rows scatter_rows(const plot::Scatter& scatter) {
 
 Rows sweep_rows(const plot::Sweep& sweep, Ordinate ordinate) {
     const OrdinateColumn y = column_of(ordinate);
-    Rows rows{
-        .columns = {
-            {"class"}, {"question", {}, Shown::where_room}, {"source"}, {sweep.x.title}, y.column}};
+    Rows rows{.columns = {{"class"},
+                          {"question", {}, Shown::where_room},
+                          {"source"},
+                          {sweep.x.title},
+                          y.column,
+                          {"evidence"}}};
     for (const plot::Series& series : sweep.series) {
         for (const plot::SeriesPoint& point : series.points) {
             rows.rows.push_back({{series.name},
                                  {point.name},
                                  {source_of(series.origin)},
                                  {fmt::format("{:.0f}", point.x), point.x},
-                                 ordinate_cell(ordinate, in_base_units(point.y, y.unit))});
+                                 ordinate_cell(ordinate, in_base_units(point.y, y.unit)),
+                                 {term_of(point.terms, "evidence")}});
         }
     }
     return rows;

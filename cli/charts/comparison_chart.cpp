@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "effects/chart.h"
 #include "hardware/units.h"
 #include "plot/sweep.h"
 
@@ -33,6 +34,7 @@ plot::SeriesPoint point_of(const model::Prediction& p, const std::string& name, 
                            Time unit) {
     plot::SeriesPoint point{.x = x, .y = p.time / unit, .low = p.low / unit, .high = p.high / unit};
     point.name = name;
+    point.origin = effects::origin_of(p.evidence.grade());
     point.terms = {{"predicted", format(p.time)},
                    {"80 % band", format(p.low) + " to " + format(p.high)},
                    {"bound", std::string(name_of(p.bound))},

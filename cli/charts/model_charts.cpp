@@ -8,6 +8,7 @@
 #include <set>
 
 #include "cli/charts/roofline_charts.h"
+#include "effects/chart.h"
 #include "hardware/si.h"
 #include "hardware/units.h"
 #include "model/core/fields.h"
@@ -74,6 +75,7 @@ plot::OperationPoint point_of(const Standing& each, Time whole, const std::strin
             .level = plot::Resource::dram,
             .x = p.intensity.base(),
             .y = (flop / p.time).base() / tera,
+            .origin = effects::origin_of(p.evidence.grade()),
             .order = -each.time.base(),
             .terms = {{"operation", each.shape},
                       {"in the step", format(each.time), each.time.base()},
@@ -129,7 +131,7 @@ plot::Chart step_roofline(const StepAnswer& answer, const hardware::Description&
         roofline.points.push_back(point_of(each, whole, share_name));
         shares[each.name] = each.time / whole;
     }
-    roofline.key_terms = {"in the step", share_name, "once", "limit"};
+    roofline.key_terms = {"in the step", share_name, "once", "limit", "evidence"};
     if (small > 0 || without_arithmetic > 0) {
         roofline.notes.push_back(fmt::format(
             "Not drawn: {} kernels that only move data, {} that take less than {} % each.",
@@ -166,14 +168,18 @@ plot::Chart latency_chart(const StepAnswer& answer) {
             {"wall", format(each.time.wall)},
             {"kernels", format(total.time)},
             {"host", format(each.time.host)},
+            {"evidence", std::string(name_of(weakest_grade(total)))},
             {"tokens/s", format_number(static_cast<double>(each.batch * answer.request.tokens()) /
                                            each.time.wall.in(units::s),
                                        4)}};
-        wall.points.push_back({.x = batch, .y = each.time.wall.in(units::ms), .terms = terms});
+        const plot::Origin origin = effects::origin_of(weakest_grade(total));
+        wall.points.push_back(
+            {.x = batch, .y = each.time.wall.in(units::ms), .origin = origin, .terms = terms});
         kernels.points.push_back({.x = batch,
                                   .y = total.time.in(units::ms),
                                   .low = total.low.in(units::ms),
                                   .high = total.high.in(units::ms),
+                                  .origin = origin,
                                   .terms = terms});
         host.points.push_back({.x = batch, .y = each.time.host.in(units::ms), .terms = terms});
     }

@@ -226,6 +226,7 @@ RooflineCharts::CountedKernel counted_kernel(const OperatorRow& row, double radi
             .dram = Bytes::from_base(row.counters->dram_bytes()),
             .measured = time_of_counted(row),
             .predicted = row.predicted ? std::optional(*row.predicted / launches) : std::nullopt,
+            .evidence = row.evidence,
             .radius = radius};
 }
 
@@ -289,7 +290,8 @@ plot::Chart ProgramCharts::roofline() const {
     plot::Chart chart = charts.finish(model::DataType::bf16).front();
     chart.title = "Roofline of the program on " + machine_.title;
     chart.notes.emplace_back(
-        "Filled: measured; hollow: predicted. The area of a mark is proportional to the time of "
+        "Filled: measured; half filled and hollow: predicted. The area of a mark is proportional "
+        "to the time of "
         "all "
         "calls.");
     if (without_flop > 0) {

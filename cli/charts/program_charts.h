@@ -6,7 +6,7 @@
 //
 // The timeline shows the kernels of each stream and, in a lane of its own, when the GPU was idle;
 // for a long trace, it shows the middle. On the roofline, an operator's filled mark is measured and
-// its hollow mark predicted; the area of both is proportional to the operator's time.
+// its half-filled or hollow mark predicted; the area of both is proportional to the operator's time.
 #pragma once
 
 #include <cstddef>

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "cli/charts/record_labels.h"
+#include "effects/chart.h"
 #include "hardware/algorithms.h"
 #include "hardware/schema.h"
 #include "hardware/si.h"
@@ -212,8 +213,9 @@ void RooflineCharts::add(const CountedKernel& kernel) {
     if (kernel.predicted && *kernel.predicted > Time{}) {
         point.terms.push_back({"predicted time", format(*kernel.predicted)});
         point.terms.push_back(error_term(*kernel.predicted, kernel.measured));
+        point.terms.push_back({"evidence", std::string(name_of(kernel.evidence))});
         plot::OperationPoint predicted = point;
-        predicted.origin = plot::Origin::predicted;
+        predicted.origin = effects::origin_of(kernel.evidence);
         predicted.y = (kernel.flop / *kernel.predicted).base() / tera;
         standing.points.push_back(std::move(predicted));
     }
@@ -261,6 +263,7 @@ void RooflineCharts::add(const std::string& name, const model::Operation& operat
                                    .level = level,
                                    .x = at.base(),
                                    .y = (flop / p.time).base() / tera,
+                                   .origin = effects::origin_of(p.evidence.grade()),
                                    .order = order,
                                    .radius = measured ? measured->radius : std::nullopt,
                                    .terms = terms};
@@ -373,9 +376,11 @@ plot::Roofline RooflineCharts::chart_of(const Group& group, DataType otherwise) 
             chart.points.push_back(std::move(point));
         }
     }
-    chart.key_terms = {"predicted time", "predicted", "attainable", "DRAM intensity, predicted"};
+    chart.key_terms = {"predicted time", "predicted", "attainable", "DRAM intensity, predicted",
+                       "evidence"};
     if (measured) {
-        chart.key_terms = {"measured time", "predicted time", "error", "measured", "attainable"};
+        chart.key_terms = {"measured time", "predicted time", "error",
+                           "measured",      "attainable",     "evidence"};
     }
     return chart;
 }

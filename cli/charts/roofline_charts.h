@@ -57,6 +57,7 @@ class RooflineCharts {
         Bytes dram;
         Time measured;  ///< of one launch
         std::optional<Time> predicted = {};
+        model::Grade evidence = model::Grade::datasheet;  ///< of the predicted time
         double radius = 0.0;
     };
     void add(const CountedKernel& kernel);

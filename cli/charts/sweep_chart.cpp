@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli/charts/record_labels.h"
+#include "effects/chart.h"
 #include "hardware/error.h"
 #include "hardware/units.h"
 #include "model/predict.h"
@@ -23,6 +24,7 @@ plot::SeriesPoint predicted_point(const model::Prediction& p, double x, Ordinate
     point.x = x;
     point.y = height_of(p, p.time, ordinate);
     point.terms = terms_of(p, std::nullopt);
+    point.origin = effects::origin_of(p.evidence.grade());
     if (p.tiling.tiles > 0) {
         point.terms.push_back({"tiles", fmt::format("{} of {}x{}", p.tiling.tiles, p.tiling.tile.m,
                                                     p.tiling.tile.n)});
@@ -82,8 +84,10 @@ void SweepChart::add_predicted(const Answer& answer) {
     }
     const auto x = static_cast<double>(answer.parameters.count(plan_.swept.front().field));
     implementation_ = p->implementation;
-    classes_[class_of(*answer.machine, answer.parameters, *p)].predicted.points.push_back(
-        predicted_point(*p, x, ordinate_));
+    Class& own = classes_[class_of(*answer.machine, answer.parameters, *p)];
+    own.predicted.points.push_back(predicted_point(*p, x, ordinate_));
+    own.weakest = std::min(own.weakest, p->evidence.grade());
+    own.strongest = std::max(own.strongest, p->evidence.grade());
     std::string name = several_gpus_ ? answer.machine->name + " " : std::string();
     const bool several_types =
         std::any_of(plan_.listed.begin(), plan_.listed.end(),
@@ -124,6 +128,12 @@ bool SweepChart::add_measured(const measure::Record& record, const model::Machin
     return true;
 }
 
+std::string SweepChart::evidence_of(const Class& of) {
+    const std::string weakest(name_of(of.weakest));
+    if (of.weakest == of.strongest) return "evidence: " + weakest;
+    return fmt::format("evidence: {} to {}", weakest, name_of(of.strongest));
+}
+
 plot::Sweep SweepChart::finish() {
     plot::Sweep sweep;
     sweep.x = {.title = abscissa_title(plan_.swept.front()), .unit = ""};
@@ -139,6 +149,7 @@ plot::Sweep SweepChart::finish() {
             alone && implementation_ ? std::string(name_of(*implementation_)) : name;
         both.predicted.drawing = by_alignment ? plot::Drawing::scatter : plot::Drawing::line;
         both.predicted.style = style;
+        if (!both.predicted.points.empty()) both.predicted.detail = evidence_of(both);
         both.measured.name = both.predicted.name;
         both.measured.drawing = plot::Drawing::scatter;
         both.measured.origin = plot::Origin::measured;

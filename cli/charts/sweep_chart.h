@@ -36,7 +36,11 @@ class SweepChart {
     struct Class {
         plot::Series predicted;
         plot::Series measured;
+        model::Grade weakest = model::Grade::measured;  ///< of the predicted points
+        model::Grade strongest = model::Grade::datasheet;
     };
+    /// "evidence: distant to measured"
+    [[nodiscard]] static std::string evidence_of(const Class& of);
 
     [[nodiscard]] std::string class_of(const model::Machine& machine,
                                        const model::Parameters& parameters,

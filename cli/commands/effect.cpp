@@ -274,7 +274,8 @@ Action build_effect(CommandLine& line, std::span<const std::string> /*arguments*
         "  ridge effect fusion --gpu a100-sxm-80gb -o fusion.svg\n"
         "  ridge effect all --gpu h100-sxm -o report/\n"
         "  ridge effect power --measure --save records/\n"
-        "Hollow marks and lines are predicted, filled marks are measured.");
+        "Filled marks are measured; lines and other marks are predicted, half filled\n"
+        "where such kernels were measured on this GPU or a relative.");
     return [options](const Context& context) { return show_effects(context, *options); };
 }
 

@@ -36,6 +36,7 @@ Json json_of(const ServingPoint& point, const ServingOptions& options) {
               {"tokens_per_s", point.tokens_per_s},
               {"tokens_per_s_per_gpu", point.per_gpu()},
               {"bytes", point.bytes},
+              {"evidence", model::name_of(point.evidence)},
               {"fits", point.fits},
               {"pareto", point.front}};
     if (options.price > 0.0) json["cost_per_million_tokens"] = cost_of(point, options.price);
@@ -50,15 +51,16 @@ Table table_of(const std::vector<ServingPoint>& points, const ServingOptions& op
                             {"TPOT", Align::right},
                             {"tokens/s", Align::right},
                             {"memory", Align::right},
+                            {"evidence"},
                             {""}},
                 .rows = {}};
     if (options.price > 0.0) table.columns.push_back({"per million", Align::right});
     for (const ServingPoint& point : points) {
-        table.rows.push_back({"  " + std::to_string(point.gpus), std::to_string(point.batch),
-                              format(point.ttft), format(point.tpot),
-                              format_number(point.tokens_per_s, 4),
-                              format_capacity(bytes_of(point.bytes)),
-                              point.fits ? (point.front ? "" : "dominated") : "does not fit"});
+        table.rows.push_back(
+            {"  " + std::to_string(point.gpus), std::to_string(point.batch), format(point.ttft),
+             format(point.tpot), format_number(point.tokens_per_s, 4),
+             format_capacity(bytes_of(point.bytes)), std::string(model::name_of(point.evidence)),
+             point.fits ? (point.front ? "" : "dominated") : "does not fit"});
         if (options.price > 0.0) {
             table.rows.back().push_back(format_number(cost_of(point, options.price), 3));
         }
@@ -81,6 +83,7 @@ Table exact_table(const std::vector<ServingPoint>& points, const ServingOptions&
                             {"tokens_per_s"},
                             {"tokens_per_s_per_gpu"},
                             {"bytes"},
+                            {"evidence"},
                             {"fits"},
                             {"pareto"}},
                 .rows = {}};
@@ -90,7 +93,8 @@ Table exact_table(const std::vector<ServingPoint>& points, const ServingOptions&
         table.rows.push_back({std::to_string(point.gpus), std::to_string(point.batch),
                               exact(point.ttft.in(units::us)), exact(point.tpot.in(units::us)),
                               exact(point.tokens_per_s), exact(point.per_gpu()),
-                              std::to_string(point.bytes), point.fits ? "1" : "0",
+                              std::to_string(point.bytes),
+                              std::string(model::name_of(point.evidence)), point.fits ? "1" : "0",
                               point.front ? "1" : "0"});
         if (options.price > 0.0) table.rows.back().push_back(exact(cost_of(point, options.price)));
     }

@@ -37,6 +37,7 @@ std::vector<answers::Place> places_of(const PlanCommand& command, Machines& mach
         const Place place = place_on(machines, names[i]);
         places.push_back({.machine = place.machine,
                           .usable = place.usable,
+                          .usable_measured = place.usable_measured,
                           .host = place.host,
                           .price = prices[i]});
     }

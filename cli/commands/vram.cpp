@@ -85,20 +85,28 @@ void write_fit(const Context& context, const Need& need) {
                    "On top of this, libraries hold workspaces and the allocator rounds sizes up.");
 }
 
+MemoryEvidence evidence_of_need(const Need& need) {
+    return {.usable_measured = usable_measured(need.limit)};
+}
+
 /// One row per tensor, and the total.
 Table exact_table(const Need& need) {
-    Table table{.columns = {{"tensor"}, {"phase"}, {"bytes", Align::right}}, .rows = {}};
+    Table table{.columns = {{"tensor"}, {"phase"}, {"bytes", Align::right}, {"evidence"}},
+                .rows = {}};
+    const std::string evidence(name_of(evidence_of_need(need).grade()));
     for (const model::Allocation& part : need.footprint.parts) {
         table.rows.push_back({std::string(part.name), std::string(name_of(part.phase)),
-                              fmt::format("{:.0f}", part.bytes.base())});
+                              fmt::format("{:.0f}", part.bytes.base()), evidence});
     }
-    table.rows.push_back({"total", "", fmt::format("{:.0f}", need.footprint.total().base())});
+    table.rows.push_back(
+        {"total", "", fmt::format("{:.0f}", need.footprint.total().base()), evidence});
     return table;
 }
 
 Json json_of(const Need& need) {
     Json json{{"op", name_of(need.operation)}, {"pass", name_of(need.pass)}};
     json["total_bytes"] = need.footprint.total().base();
+    json["evidence"] = to_json(evidence_of_need(need));
     Json parts = Json::array();
     for (const model::Allocation& part : need.footprint.parts) {
         parts.push_back(
@@ -128,6 +136,8 @@ int vram(const Context& context, const VramOptions& options) {
     context.out << wrap(need.title, width, 2) << '\n';
     write_parts(context, need);
     write_fit(context, need);
+    if (!need.limit) context.out << '\n';
+    write_sentence(context, sentence_of(evidence_of_need(need)));
     return success;
 }
 
@@ -156,6 +166,11 @@ MemoryLimit memory_limit_of(Machines& machines, const std::string& name) {
                        .measured = usable.measured,
                        .multiprocessors = machine.sm_count,
                        .compute_capability = machine.compute_capability};
+}
+
+std::optional<bool> usable_measured(const std::optional<MemoryLimit>& limit) {
+    if (!limit || limit->multiprocessors == 0) return std::nullopt;
+    return limit->measured;
 }
 
 std::string text_of(const MemoryLimit& limit) {

@@ -32,6 +32,8 @@ struct MemoryLimit {
 [[nodiscard]] std::optional<MemoryLimit> memory_limit(const Context& context, const GpuOptions& gpu,
                                                       const std::string& capacity);
 [[nodiscard]] MemoryLimit memory_limit_of(Machines& machines, const std::string& name);
+/// What is known about the limit: whether its usable bytes were measured; empty without a GPU.
+[[nodiscard]] std::optional<bool> usable_measured(const std::optional<MemoryLimit>& limit);
 /// "141.2 GiB usable of NVIDIA H200 SXM 141GB (measured)".
 [[nodiscard]] std::string text_of(const MemoryLimit& limit);
 

@@ -214,6 +214,13 @@ Answer answer_for(const AttentionOptions& options, std::map<Field, std::string> 
     return answer;
 }
 
+/// PyTorch's kernels were compared with its own counts, to the byte (docs/vram.md).
+MemoryEvidence evidence_of_answer(const Answer& answer) {
+    const bool compared = name_of(answer.call.software).rfind("torch-", 0) == 0;
+    return {.bytes = compared ? BytesEvidence::compared : BytesEvidence::counted,
+            .usable_measured = usable_measured(answer.limit)};
+}
+
 void write_passes(const Context& context, const Answer& answer) {
     const model::AttentionMemory& memory = answer.memory;
     Table table{.columns = {{"  beyond the inputs"},
@@ -295,6 +302,7 @@ void write_text_answer(const Context& context, const Answer& answer) {
     write_passes(context, answer);
     write_one_head_note(context, answer.call.attention);
     write_surroundings(context, answer);
+    write_sentence(context, sentence_of(evidence_of_answer(answer)));
 }
 
 Json json_of_call(const Answer& answer) {
@@ -372,6 +380,7 @@ Json json_of(const Answer& answer) {
         json["refused"] = *answer.refused;
         return json;
     }
+    json["evidence"] = to_json(evidence_of_answer(answer));
     add_figures(json, answer);
     if (answer.limit) json["fits"] = answer.timeline.fits;
     json["allocations"] = json_of_allocations(answer.plan, answer.timeline);
@@ -419,6 +428,9 @@ Table exact_table(const Answer& answer) {
         const auto number = figure == nullptr ? std::nullopt : figure->if_number();
         table.rows.front().push_back(number ? fmt::format("{:.0f}", *number) : std::string());
     }
+    table.columns.push_back({"evidence"});
+    table.rows.front().emplace_back(answer.refused ? ""
+                                                   : name_of(evidence_of_answer(answer).grade()));
     table.columns.push_back({"error"});
     table.rows.front().push_back(answer.refused.value_or(""));
     return table;

@@ -92,6 +92,7 @@ Json json_of(const KvAnswer& answer, const std::string& kind) {
               {"sequence_bytes", answer.cache.sequence_bytes(answer.seq)},
               {"wasted_bytes", answer.cache.wasted_bytes(answer.seq)},
               {"mean_waste", answer.cache.mean_waste(answer.seq)}};
+    json["evidence"] = to_json(MemoryEvidence{.usable_measured = usable_measured(answer.limit)});
     if (answer.limit) {
         json["capacity_bytes"] = answer.limit->capacity.base();
         json["usable_bytes"] = answer.limit->usable.base();
@@ -115,6 +116,9 @@ Table exact_table(const KvAnswer& answer, const std::string& kind) {
         const auto number = figure == nullptr ? std::nullopt : figure->if_number();
         table.rows.front().push_back(number ? format_number(*number, 12) : std::string());
     }
+    table.columns.push_back({"evidence"});
+    const MemoryEvidence evidence{.usable_measured = usable_measured(answer.limit)};
+    table.rows.front().emplace_back(name_of(evidence.grade()));
     return table;
 }
 
@@ -141,12 +145,14 @@ void write_answer(const Context& context, const KvAnswer& answer, const std::str
         fmt::format("On average over lengths of 1 to {} tokens, {} % of the memory is unused{}.",
                     answer.seq, format_number(100.0 * cache.mean_waste(answer.seq), 3),
                     cache.block > 0 ? "" : " when each sequence reserves room for the longest"));
-    if (!answer.limit) return;
+    const MemoryEvidence evidence{.usable_measured = usable_measured(answer.limit)};
+    if (!answer.limit) return write_sentence(context, sentence_of(evidence));
     write_sentence(context,
                    fmt::format("With {} of weights, {} sequences of {} tokens fit into {}; a "
                                "single one could have {} tokens.",
                                format_capacity(answer.weights), answer.sequences, answer.seq,
                                text_of(*answer.limit), answer.longest));
+    write_sentence(context, sentence_of(evidence));
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ int vram_of_model(const Context& context, VramModel& options) {
     const std::optional<MemoryLimit> limit = memory_limit(context, options.gpu, options.capacity);
     StepAnswer answer = answer_step(architecture, options.model.request(), {});
     if (limit) answer.usable = limit->usable;
+    answer.usable_measured = usable_measured(limit);
     add_largest(answer);
     if (format == Format::json) {
         context.out << memory_json(answer).text(2) << '\n';
@@ -40,7 +41,10 @@ int vram_of_model(const Context& context, VramModel& options) {
     if (limit) {
         context.out << '\n';
         write_sentence(context, "Compared with " + text_of(*limit) + ".");
+    } else {
+        context.out << '\n';
     }
+    write_sentence(context, sentence_of(memory_evidence(answer)));
     return success;
 }
 

@@ -34,11 +34,14 @@ std::vector<Rows::Column> diagnosis_columns(const answers::Report& report) {
         {.name = "band", .title = "80 % band", .shown = Shown::where_room},
         {.name = "expected_low_us", .title = {}, .shown = Shown::never},
         {.name = "expected_high_us", .title = {}, .shown = Shown::never},
+        {.name = "evidence"},
         {.name = "verdict", .title = {}, .shown = Shown::where_room},
         {.name = "to_win_us", .title = "to win"}};
     for (const std::string& gpu : report.others) {
         columns.push_back({.name = gpu + "_us", .title = "on " + gpu});
         columns.push_back({.name = gpu + "_speed_up", .title = "gain"});
+        columns.push_back(
+            {.name = gpu + "_evidence", .title = "evidence on " + gpu, .shown = Shown::where_room});
     }
     return columns;
 }
@@ -61,8 +64,9 @@ std::vector<Cell> diagnosis_cells(const Case& one, const answers::Report& report
         cells.push_back({.text = change(one.low) + " " + change(one.high)});
         cells.push_back(exact_time(one.low));
         cells.push_back(exact_time(one.high));
+        cells.push_back({.text = std::string(name_of(one.evidence))});
     } else {
-        cells.resize(cells.size() + 5);
+        cells.resize(cells.size() + 6);
     }
     cells.push_back({.text = std::string(name_of(one.verdict))});
     cells.push_back(one.to_win > Time{} ? exact_time(one.to_win) : Cell{});
@@ -71,6 +75,8 @@ std::vector<Cell> diagnosis_cells(const Case& one, const answers::Report& report
         cells.push_back(there ? exact_time(*there) : Cell{});
         const double gain = there ? one.row.measured / *there : 0.0;
         cells.push_back(there ? Cell{.text = format_number(gain, 3) + "x", .number = gain}
+                              : Cell{});
+        cells.push_back(there ? Cell{.text = std::string(name_of(one.elsewhere.at(i).evidence))}
                               : Cell{});
     }
     return cells;

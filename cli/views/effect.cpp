@@ -127,6 +127,9 @@ void write_effect(const Context& context, const Study& study) {
     line("formula",
          study.formula + " (docs/model.md: " + std::string(study.effect->equations) + ")");
     line("ratio", study.verdict);
+    if (study.evidence) {
+        line("evidence", fmt::format("{}: the weakest of its points", name_of(*study.evidence)));
+    }
     if (study.kernels.empty()) return;
     context.out << "\n  kernels by name: the model's tile, then the kernel that ran\n";
     for (const effects::KernelRow& row : study.kernels) {
@@ -142,6 +145,7 @@ Table effect_table(const Study& study, Figures figures) {
                             {"x", Align::right},
                             {"predicted", Align::right},
                             {"measured", Align::right},
+                            {"evidence"},
                             {"unit"}},
                 .rows = {}};
     if (figures == Figures::readable) {
@@ -151,14 +155,15 @@ Table effect_table(const Study& study, Figures figures) {
     for (const StudiedFigure& figure : study.figures) {
         for (const StudiedSeries& series : figure.series) {
             for (const Value& value : series.values) {
-                std::vector<std::string> row{std::string(study.effect->name),
-                                             series.id,
-                                             place_of(value),
-                                             value.refused.empty()
-                                                 ? cell(series.quantity, value.predicted, figures)
-                                                 : "not modelled",
-                                             cell(series.quantity, value.measured, figures),
-                                             unit_of(series.quantity)};
+                std::vector<std::string> row{
+                    std::string(study.effect->name),
+                    series.id,
+                    place_of(value),
+                    value.refused.empty() ? cell(series.quantity, value.predicted, figures)
+                                          : "not modelled",
+                    cell(series.quantity, value.measured, figures),
+                    value.evidence ? std::string(name_of(*value.evidence)) : "",
+                    unit_of(series.quantity)};
                 if (figures == Figures::readable) {
                     row.erase(row.begin());
                     row.pop_back();

@@ -38,6 +38,32 @@ std::string share_of_memory(double share) {
     return format_number(100.0 * share, near ? 6 : 3) + " %";
 }
 
+model::Grade MemoryEvidence::grade() const {
+    if (usable_measured == false) return model::Grade::datasheet;
+    return bytes == BytesEvidence::compared ? model::Grade::measured : model::Grade::related;
+}
+
+Json to_json(const MemoryEvidence& evidence) {
+    Json json{{"grade", model::name_of(evidence.grade())},
+              {"bytes", evidence.bytes == BytesEvidence::compared ? "measured" : "counted"}};
+    if (evidence.usable_measured) {
+        json["usable"] = *evidence.usable_measured ? "measured" : "datasheet";
+    }
+    return json;
+}
+
+std::string sentence_of(const MemoryEvidence& evidence) {
+    std::string text = fmt::format("Evidence: {}: bytes {}", model::name_of(evidence.grade()),
+                                   evidence.bytes == BytesEvidence::compared
+                                       ? "by rules that were compared with PyTorch's counts"
+                                       : "counted from the tensors");
+    if (evidence.usable_measured) {
+        text += *evidence.usable_measured ? "; usable memory measured"
+                                          : "; usable memory estimated from the data sheet";
+    }
+    return text + ".";
+}
+
 void write_sentence(const Context& context, const std::string& sentence) {
     const auto width = static_cast<std::size_t>(std::max(40, context.width));
     context.out << "  " << wrap(sentence, width, 2, 2) << '\n';

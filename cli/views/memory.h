@@ -1,6 +1,8 @@
 // Memory as text: bytes in both kinds of units, allocations at a peak, a timeline step by step.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -8,6 +10,7 @@
 #include "hardware/json.h"
 #include "hardware/quantity.h"
 #include "model/allocator/memory_plan.h"
+#include "model/core/grounds.h"
 
 namespace ridge::cli {
 
@@ -19,6 +22,21 @@ namespace ridge::cli {
 
 /// "78.1 %"; near 100 % with more digits, so that what fits does not read as all.
 [[nodiscard]] std::string share_of_memory(double share);
+
+/// What the bytes of an answer rest on: rules that PyTorch's own counts were compared with, to the
+/// byte, or a count of the tensors.
+enum class BytesEvidence : std::uint8_t { counted, compared };
+
+/// The evidence of bytes and, if they are compared with a GPU's memory, of what is usable there.
+struct MemoryEvidence {
+    BytesEvidence bytes = BytesEvidence::counted;
+    std::optional<bool> usable_measured{};  ///< empty: no GPU, or a capacity that was given
+
+    [[nodiscard]] model::Grade grade() const;
+};
+[[nodiscard]] Json to_json(const MemoryEvidence& evidence);
+/// "Evidence: bytes counted from the tensors; usable memory from the data sheet."
+[[nodiscard]] std::string sentence_of(const MemoryEvidence& evidence);
 
 /// Writes a sentence, indented and wrapped at the terminal's width.
 void write_sentence(const Context& context, const std::string& sentence);

@@ -93,6 +93,7 @@ void add_model(Json& json, const StepAnswer& answer) {
     json["resident_bytes"] = answer.memory.resident;
     json["peak_extra_bytes"] = answer.memory.extra();
     json["reserved_bytes"] = answer.memory.reserved;
+    json["memory_evidence"] = to_json(memory_evidence(answer));
     Json parts = Json::object();
     for (const programs::StepMemory::Part& part : answer.memory.parts) {
         parts[std::string(part.name)] = part.bytes;
@@ -109,7 +110,8 @@ struct Line {
     Time longest{};
     model::Unmodelled left_out{};
     std::string bound{};
-    std::string shape{};  ///< of a single kernel
+    std::optional<model::Grade> evidence{};  ///< the weakest of what is modelled
+    std::string shape{};                     ///< of a single kernel
 };
 
 std::vector<Line> lines_of(const StepAnswer& answer, bool all_kernels) {
@@ -135,6 +137,10 @@ std::vector<Line> lines_of(const StepAnswer& answer, bool all_kernels) {
         const Time time = time_of(entry, outcome);
         line->time += time;
         const auto* p = std::get_if<model::Prediction>(&outcome);
+        if (p != nullptr) {
+            const model::Grade grade = p->evidence.grade();
+            line->evidence = std::min(line->evidence.value_or(grade), grade);
+        }
         if (p == nullptr) line->left_out.add(std::get<model::NotModelled>(outcome).reason);
         if (p != nullptr && time > line->longest) {
             line->longest = time;
@@ -156,6 +162,7 @@ Table operations_table(const StepAnswer& answer, bool all_kernels) {
         table.columns.push_back({"time", Align::right});
         table.columns.push_back({"share", Align::right});
         table.columns.push_back({"limit"});
+        table.columns.push_back({"evidence"});
     }
     if (all_kernels) table.columns.push_back({"shape"});
     std::vector<Line> lines = lines_of(answer, all_kernels);
@@ -169,6 +176,7 @@ Table operations_table(const StepAnswer& answer, bool all_kernels) {
             row.push_back(model::text_of_sum(line.time, line.left_out));
             row.push_back(share_text(line.time, answer.time->gpu.total));
             row.push_back(line.bound);
+            row.emplace_back(line.evidence ? name_of(*line.evidence) : "");
         }
         if (all_kernels) row.push_back(line.shape);
         table.rows.push_back(std::move(row));
@@ -311,8 +319,10 @@ void write_totals(const Context& context, const StepAnswer& answer) {
 }  // namespace
 
 Place place_on(Machines& machines, const std::string& gpu) {
+    const model::UsableMemory usable = model::usable_memory(machines.description(gpu));
     return {.machine = &machines.at(gpu),
-            .usable = model::usable_memory(machines.description(gpu)).bytes,
+            .usable = usable.bytes,
+            .usable_measured = usable.measured,
             .host = programs::host_beside(machines.at(gpu).name)};
 }
 
@@ -330,6 +340,7 @@ StepAnswer answer_step(const programs::Architecture& architecture, programs::Req
     answer.memory = memory_of(answer.step);
     if (place.machine != nullptr) {
         answer.usable = bytes_of(place.usable);
+        answer.usable_measured = place.usable_measured;
         answer.time = predict(answer.step, *place.machine, answer.host);
     }
     return answer;
@@ -450,9 +461,16 @@ void write_memory(const Context& context, const StepAnswer& answer) {
                                count(*answer.largest_length, "tokens"), answer.request.batch));
 }
 
+MemoryEvidence memory_evidence(const StepAnswer& answer) {
+    const bool compared = answer.request.software == programs::Software::transformers;
+    return {.bytes = compared ? BytesEvidence::compared : BytesEvidence::counted,
+            .usable_measured = answer.usable_measured};
+}
+
 Json memory_json(const StepAnswer& answer) {
     Json json{{"schema", "ridge/model-memory/1"}, {"model", answer.architecture->name}};
     add_model(json, answer);
+    json["evidence"] = to_json(memory_evidence(answer));
     if (answer.usable) {
         json["usable_bytes"] = answer.usable->base();
         json["fits"] = static_cast<double>(answer.memory.reserved) <= answer.usable->base();
@@ -476,8 +494,9 @@ void write_step(const Context& context, const StepAnswer& answer, bool all_kerne
     if (answer.listed) {
         context.out << fmt::format("{}: {} operations\n\n", a.name,
                                    answer.step.program.entries.size());
-        write_text(context.out, fitted(operations_table(answer, all_kernels), {"shape", "limit"},
-                                       static_cast<std::size_t>(std::max(40, context.width))));
+        write_text(context.out,
+                   fitted(operations_table(answer, all_kernels), {"shape", "limit", "module"},
+                          static_cast<std::size_t>(std::max(40, context.width))));
         if (answer.time) write_totals(context, answer);
         return;
     }

@@ -6,6 +6,7 @@
 #include "cli/console/context.h"
 #include "cli/console/format.h"
 #include "cli/input/machines.h"
+#include "cli/views/memory.h"
 #include "hardware/json.h"
 #include "programs/model_step.h"
 
@@ -19,6 +20,7 @@ struct StepAnswer {
     programs::Host host;
     const model::Machine* machine = nullptr;  ///< nullptr: only memory was asked for
     std::optional<Bytes> usable{};
+    std::optional<bool> usable_measured{};  ///< on this GPU, not estimated
     std::optional<programs::StepTime> time{};
     bool listed = false;  ///< a list of operations: weights and memory are unknown
     std::optional<std::int64_t> largest_batch{};   ///< that fits at the given length; 0: none
@@ -28,7 +30,8 @@ struct StepAnswer {
 /// Where a step runs; without a machine, the answer is about memory only.
 struct Place {
     const model::Machine* machine = nullptr;
-    std::int64_t usable = 0;  ///< bytes
+    std::int64_t usable = 0;       ///< bytes
+    bool usable_measured = false;  ///< on this GPU, not estimated
     programs::Host host = programs::host_beside("");
 };
 [[nodiscard]] Place place_on(Machines& machines, const std::string& gpu);
@@ -53,6 +56,8 @@ void add_largest(StepAnswer& answer);
 /// Only its memory: what is there, and whether it fits.
 void write_memory(const Context& context, const StepAnswer& answer);
 /// The parts of its memory in bytes.
+/// Memory of eager steps was compared with PyTorch's (records/torch-models).
+[[nodiscard]] MemoryEvidence memory_evidence(const StepAnswer& answer);
 [[nodiscard]] Json memory_json(const StepAnswer& answer);
 void write_step(const Context& context, const StepAnswer& answer, bool all_kernels, Format format);
 

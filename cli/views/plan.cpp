@@ -39,7 +39,7 @@ Cell band_cell(const answers::Spread& spread) {
 }
 
 std::vector<Cell> speed_cells(const PlanRow& row, bool serves) {
-    if (!row.pace) return std::vector<Cell>(serves ? 8 : 7);
+    if (!row.pace) return std::vector<Cell>(serves ? 9 : 8);
     std::vector<Cell> cells{
         {.text = std::to_string(row.batch), .number = static_cast<double>(row.batch)},
         number_cell(row.tokens_per_s, 3),
@@ -47,7 +47,8 @@ std::vector<Cell> speed_cells(const PlanRow& row, bool serves) {
         time_cell_of(row.pace->time),
         band_cell(*row.pace),
         {.text = {}, .number = row.pace->low.in(units::us)},
-        {.text = {}, .number = row.pace->high.in(units::us)}};
+        {.text = {}, .number = row.pace->high.in(units::us)},
+        {.text = std::string(name_of(row.pace->evidence))}};
     if (serves) cells.push_back(row.first_token ? time_cell_of(row.first_token->time) : Cell{});
     return cells;
 }
@@ -55,7 +56,7 @@ std::vector<Cell> speed_cells(const PlanRow& row, bool serves) {
 /// "tp 2, dp 4", or why there is no speed.
 std::string layout_text(const PlanRow& row) {
     if (!row.fits) return row.reason.empty() ? "does not fit" : row.reason;
-    if (!row.pace) return "fits; no time";
+    if (!row.pace) return "fits; time not modelled";
     std::string text = text_of(row.layout);
     constexpr std::string_view word = "checkpoints";
     const std::size_t at = text.find(word);
@@ -78,7 +79,8 @@ Rows speed_rows(const Plan& plan) {
                   {.name = "time_us", .title = serves ? "per token" : "step"},
                   {.name = "band", .title = "80 % band"},
                   {.name = "time_low_us", .title = {}, .shown = Shown::never},
-                  {.name = "time_high_us", .title = {}, .shown = Shown::never}}};
+                  {.name = "time_high_us", .title = {}, .shown = Shown::never},
+                  {.name = "evidence"}}};
     if (serves) {
         rows.columns.push_back(
             {.name = "first_token_us", .title = "first token", .shown = Shown::where_room});

@@ -40,7 +40,7 @@ double microseconds(Time time) {
 }
 
 /// Width of the other columns; the operator's name and shape take the rest of the line.
-constexpr std::size_t other_columns = 48;
+constexpr std::size_t other_columns = 59;
 constexpr std::size_t narrowest = 24;
 
 std::string share_of(std::int64_t part, std::int64_t whole) {
@@ -131,16 +131,18 @@ void write_operators(const Context& context, const TraceReport& report, std::siz
                             {"ratio", Align::right},
                             {"calls", Align::right},
                             {"bound"},
+                            {"evidence"},
                             {"operator"}},
                 .rows = {}};
     const std::size_t shown =
         rows == 0 ? report.operators.size() : std::min(rows, report.operators.size());
     for (std::size_t i = 0; i < shown; ++i) {
         const OperatorRow& row = report.operators[i];
-        table.rows.push_back({"  " + format(row.measured),
-                              row.predicted ? format(*row.predicted) : "-", ratio_of(row),
-                              std::to_string(row.count), row.bound.empty() ? "-" : row.bound,
-                              cut(short_name(row) + " " + row.shape, room)});
+        table.rows.push_back(
+            {"  " + format(row.measured), row.predicted ? format(*row.predicted) : "-",
+             ratio_of(row), std::to_string(row.count), row.bound.empty() ? "-" : row.bound,
+             row.predicted ? std::string(name_of(row.evidence)) : "-",
+             cut(short_name(row) + (row.shape.empty() ? "" : " " + row.shape), room)});
     }
     context.out << "\nOperators, by measured time\n";
     write_text(context.out, table);
@@ -332,6 +334,21 @@ Json to_json(const std::vector<Saving>& list) {
     return savings;
 }
 
+/// The weakest evidence of what is predicted, and the share of each in the predicted time.
+Json evidence_of(const TraceReport& report) {
+    std::map<model::Grade, Time> by_grade;
+    Time whole{};
+    for (const OperatorRow& row : report.operators) {
+        if (!row.predicted) continue;
+        by_grade[row.evidence] += *row.predicted;
+        whole += *row.predicted;
+    }
+    if (whole <= Time{}) return {};
+    Json shares = Json::object();
+    for (const auto& [grade, time] : by_grade) shares[name_of(grade)] = Json(time / whole);
+    return {{"grade", name_of(by_grade.begin()->first)}, {"shares", std::move(shares)}};
+}
+
 Json to_json(const TraceReport& report) {
     const auto& line = report.timeline;
     Json json{{"file", report.file},
@@ -348,6 +365,7 @@ Json to_json(const TraceReport& report) {
               {"attributed_share", report.attributed_share},
               {"modelled_share", report.modelled_share},
               {"predicted_us", sum_in_us(report.predicted, report.left_out)},
+              {"evidence", evidence_of(report)},
               {"memory_bound_share", report.memory_bound_share}};
     const bool counted = report.uncounted_products == 0;
     json["achieved_flop_per_s"] = counted ? Json(report.achieved_flop_per_s) : Json();

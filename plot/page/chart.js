@@ -32,7 +32,7 @@ const markerPath = (marker, x, y, r) => {
   return `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0Z`;
 };
 const markerNode = (style, origin, x, y, r) =>
-  svgNode('path', {class: `marker s-${style.color} ` + (origin === 'predicted' ? 'hollow' : 'f-' + style.color), d: markerPath(style.marker, x, y, r)});
+  svgNode('path', {class: `marker s-${style.color} ` + (origin === 'predicted' ? 'hollow' : 'f-' + style.color) + (origin === 'calibrated' ? ' half' : ''), d: markerPath(style.marker, x, y, r)});
 const lineNode = (style, d, role = '') =>
   svgNode('path', {class: `line ${role} s-${style.color}`, 'stroke-width': style.width, 'stroke-dasharray': dashes[style.dash], d});
 

@@ -72,7 +72,7 @@ TEST_CASE("a measured point is drawn at counted bytes, its prediction at predict
     records[0].counters = measure::Counters{.dram_read = counted, .dram_write = Bytes{}};
     const plot::Chart chart = rooflines(records).at(0);
     const double flop = prediction.work.flop().base();
-    CHECK(mark_of(chart, plot::Origin::predicted).x ==
+    CHECK(mark_of(chart, plot::Origin::calibrated).x ==
           Approx(flop / prediction.work.dram().base()));
     CHECK(mark_of(chart, plot::Origin::measured).x == Approx(flop / counted.base()));
     CHECK(mark_of(chart, plot::Origin::measured).y == Approx(flop / 1400e-6 / 1e12));

@@ -221,13 +221,13 @@ TEST_CASE("ridge effect lists effects, shows one, prints tables and corrects nam
     const auto parsed = nlohmann::json::parse(json.out);
     CHECK(parsed.size() == effects::effects().size());
     const auto csv = test::run({"effect", "tiling", "--gpu", "a100", "--format", "csv"});
-    CHECK(csv.out.rfind("effect,series,x,predicted,measured,unit\n", 0) == 0);
+    CHECK(csv.out.rfind("effect,series,x,predicted,measured,evidence,unit\n", 0) == 0);
     // A product of two 2048 x 2048 matrices in fp32: its operands are read once per tile.
     for (const std::int64_t edge : {1, 2, 4, 8, 16, 32, 64, 128, 256}) {
         constexpr std::int64_t n = 2048;
         const std::int64_t bytes = 4 * n * (2 * n * n / edge) + 4 * n * n;
-        const std::string line =
-            "\ntiling,edge," + std::to_string(edge) + "," + std::to_string(bytes) + ",,B\n";
+        const std::string line = "\ntiling,edge," + std::to_string(edge) + "," +
+                                 std::to_string(bytes) + ",,datasheet,B\n";
         CAPTURE(line);
         CHECK(csv.out.find(line) != std::string::npos);
     }

@@ -1,13 +1,17 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "hardware/error.h"
 #include "plot/roofline.h"
 #include "plot/scatter.h"
+#include "plot/svg.h"
 #include "plot/sweep.h"
 #include "tests/catch.h"
+#include "tests/plot/markup.h"
 #include "tests/plot/samples.h"
 
 using namespace ridge::plot;
@@ -142,6 +146,29 @@ TEST_CASE("the predicted line and the measured points of a class share a legend 
     CHECK(chart.legend[0].marker == Origin::measured);
     CHECK(chart.samples.size() == 2);
     CHECK(chart.curves[0].style.color == chart.marks[0].style.color);
+}
+
+TEST_CASE("the fill of a mark says what it rests on, and the legend explains it", "[sweep]") {
+    const auto point = [](double x, std::optional<Origin> origin) {
+        return SeriesPoint{.x = x, .y = 1.0, .origin = origin};
+    };
+    const Sweep sweep{
+        .series = {{.name = "predicted",
+                    .points = {point(1, Origin::calibrated), point(2, Origin::predicted)},
+                    .drawing = Drawing::scatter},
+                   {.name = "measured",
+                    .points = {point(3, std::nullopt)},
+                    .drawing = Drawing::scatter,
+                    .origin = Origin::measured}}};
+    const Chart chart = sweep_chart(sweep);
+    std::vector<std::string> samples;
+    for (const LegendEntry& entry : chart.samples) samples.push_back(entry.name);
+    CHECK(samples ==
+          std::vector<std::string>{"measured", "calibrated", "predicted", calibrated_words});
+    // One mark, and its sample in the legend.
+    CHECK(markup::count_class(markup::elements_of(render_svg(chart)), "half") == 2);
+    // The series takes the fill of its weakest point.
+    CHECK(chart.legend.at(0).marker == Origin::predicted);
 }
 
 TEST_CASE("scatter charts hold lines at the tolerances, as errors of validate have their sign",
