@@ -168,6 +168,25 @@ MemoryLimit memory_limit_of(Machines& machines, const std::string& name) {
                        .compute_capability = machine.compute_capability};
 }
 
+std::vector<MemoryLimit> memory_limits(const Context& context, const GpuOptions& gpu,
+                                       const std::string& capacity) {
+    if (!capacity.empty()) return {*memory_limit(context, gpu, capacity)};
+    const std::vector<std::string> names =
+        gpu.given() ? gpu.names() : std::vector<std::string>{"rtx-4090", "h100-sxm", "h200-sxm"};
+    Machines machines = gpu.machines(context);
+    std::vector<MemoryLimit> limits;
+    limits.reserve(names.size());
+    for (const std::string& name : names) limits.push_back(memory_limit_of(machines, name));
+    return limits;
+}
+
+MemoryEvidence attention_evidence(std::string_view implementation,
+                                  const std::optional<MemoryLimit>& limit) {
+    const bool compared = implementation.rfind("torch-", 0) == 0;
+    return {.bytes = compared ? BytesEvidence::compared : BytesEvidence::counted,
+            .usable_measured = usable_measured(limit)};
+}
+
 std::optional<bool> usable_measured(const std::optional<MemoryLimit>& limit) {
     if (!limit || limit->multiprocessors == 0) return std::nullopt;
     return limit->measured;

@@ -4,9 +4,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "cli/commands/commands.h"
 #include "cli/options/gpu_options.h"
+#include "cli/views/memory.h"
 #include "hardware/quantity.h"
 
 namespace ridge::cli {
@@ -31,6 +34,13 @@ struct MemoryLimit {
 /// Nothing if neither --gpu nor --capacity is given.
 [[nodiscard]] std::optional<MemoryLimit> memory_limit(const Context& context, const GpuOptions& gpu,
                                                       const std::string& capacity);
+/// Of the capacity or all GPUs named or, without either, of some well-known GPUs.
+[[nodiscard]] std::vector<MemoryLimit> memory_limits(const Context& context, const GpuOptions& gpu,
+                                                     const std::string& capacity);
+/// Of the memory of attention: PyTorch's kernels were compared with its own counts, to the byte
+/// (docs/vram.md).
+[[nodiscard]] MemoryEvidence attention_evidence(std::string_view implementation,
+                                                const std::optional<MemoryLimit>& limit);
 [[nodiscard]] MemoryLimit memory_limit_of(Machines& machines, const std::string& name);
 /// What is known about the limit: whether its usable bytes were measured; empty without a GPU.
 [[nodiscard]] std::optional<bool> usable_measured(const std::optional<MemoryLimit>& limit);

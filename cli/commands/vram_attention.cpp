@@ -214,13 +214,6 @@ Answer answer_for(const AttentionOptions& options, std::map<Field, std::string> 
     return answer;
 }
 
-/// PyTorch's kernels were compared with its own counts, to the byte (docs/vram.md).
-MemoryEvidence evidence_of_answer(const Answer& answer) {
-    const bool compared = name_of(answer.call.software).rfind("torch-", 0) == 0;
-    return {.bytes = compared ? BytesEvidence::compared : BytesEvidence::counted,
-            .usable_measured = usable_measured(answer.limit)};
-}
-
 void write_passes(const Context& context, const Answer& answer) {
     const model::AttentionMemory& memory = answer.memory;
     Table table{.columns = {{"  beyond the inputs"},
@@ -302,7 +295,8 @@ void write_text_answer(const Context& context, const Answer& answer) {
     write_passes(context, answer);
     write_one_head_note(context, answer.call.attention);
     write_surroundings(context, answer);
-    write_sentence(context, sentence_of(evidence_of_answer(answer)));
+    write_sentence(context,
+                   sentence_of(attention_evidence(name_of(answer.call.software), answer.limit)));
 }
 
 Json json_of_call(const Answer& answer) {
@@ -380,24 +374,11 @@ Json json_of(const Answer& answer) {
         json["refused"] = *answer.refused;
         return json;
     }
-    json["evidence"] = to_json(evidence_of_answer(answer));
+    json["evidence"] = to_json(attention_evidence(name_of(answer.call.software), answer.limit));
     add_figures(json, answer);
     if (answer.limit) json["fits"] = answer.timeline.fits;
     json["allocations"] = json_of_allocations(answer.plan, answer.timeline);
     return json;
-}
-
-/// The memory limits of all GPUs named or, without a name, of some well-known ones.
-std::vector<MemoryLimit> limits_of(const Context& context, const AttentionOptions& options) {
-    if (!options.capacity.empty()) return {*memory_limit(context, options.gpu, options.capacity)};
-    const std::vector<std::string> names =
-        options.gpu.given() ? options.gpu.names()
-                            : std::vector<std::string>{"rtx-4090", "h100-sxm", "h200-sxm"};
-    Machines machines = options.gpu.machines(context);
-    std::vector<MemoryLimit> limits;
-    limits.reserve(names.size());
-    for (const std::string& name : names) limits.push_back(memory_limit_of(machines, name));
-    return limits;
 }
 
 void vram_over_sizes(const Context& context, const AttentionOptions& options) {
@@ -406,7 +387,7 @@ void vram_over_sizes(const Context& context, const AttentionOptions& options) {
     }
     LengthQuestion question{.texts = options.operation.texts(),
                             .pass = options.pass.empty() ? "inference" : options.pass,
-                            .limits = limits_of(context, options),
+                            .limits = memory_limits(context, options.gpu, options.capacity),
                             .format = options.format,
                             .chart = options.chart};
     const std::optional<MemoryLimit> first = question.limits.front();
@@ -429,8 +410,10 @@ Table exact_table(const Answer& answer) {
         table.rows.front().push_back(number ? fmt::format("{:.0f}", *number) : std::string());
     }
     table.columns.push_back({"evidence"});
-    table.rows.front().emplace_back(answer.refused ? ""
-                                                   : name_of(evidence_of_answer(answer).grade()));
+    table.rows.front().emplace_back(
+        answer.refused
+            ? ""
+            : name_of(attention_evidence(name_of(answer.call.software), answer.limit).grade()));
     table.columns.push_back({"error"});
     table.rows.front().push_back(answer.refused.value_or(""));
     return table;

@@ -26,12 +26,6 @@ struct Line {
     std::vector<std::variant<Bytes, std::string>> memory;  ///< one per size
 };
 
-/// PyTorch's kernels were compared with its own counts, to the byte (docs/vram.md).
-MemoryEvidence evidence_of_line(const Line& line) {
-    const bool compared = line.implementation.rfind("torch-", 0) == 0;
-    return {.bytes = compared ? BytesEvidence::compared : BytesEvidence::counted};
-}
-
 struct Lines {
     Field field = Field::seq;
     std::vector<std::int64_t> sizes;
@@ -138,7 +132,10 @@ Table exact_table(const Lines& all) {
             table.rows.push_back(
                 {std::to_string(all.sizes[i]), line.implementation,
                  bytes == nullptr ? "" : fmt::format("{:.0f}", bytes->base()),
-                 bytes == nullptr ? "" : std::string(name_of(evidence_of_line(line).grade())),
+                 bytes == nullptr
+                     ? ""
+                     : std::string(
+                           name_of(attention_evidence(line.implementation, std::nullopt).grade())),
                  bytes == nullptr ? std::get<std::string>(line.memory[i]) : std::string()});
         }
     }
@@ -153,7 +150,7 @@ Json json_of(const Lines& all) {
             json[model::info_of(all.field).name] = all.sizes[i];
             if (const auto* bytes = std::get_if<Bytes>(&line.memory[i])) {
                 json["bytes"] = bytes->base();
-                json["evidence"] = to_json(evidence_of_line(line));
+                json["evidence"] = to_json(attention_evidence(line.implementation, std::nullopt));
             } else {
                 json["refused"] = std::get<std::string>(line.memory[i]);
             }
