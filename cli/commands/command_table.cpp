@@ -15,6 +15,8 @@ std::span<const CommandInfo> command_table() {
                     build_predict},
         CommandInfo{"vram", "How much device memory an operation needs", build_vram},
         CommandInfo{"model", "Whole models from a config: parameters, memory, time", build_model},
+        CommandInfo{"serve", "What a deployment of a model does to its users under a load",
+                    build_serve},
         CommandInfo{"trace", "Where a recorded program spends its time, and what it could save",
                     build_trace},
         CommandInfo{"profile", "Run a program and report what it did on the GPU", build_profile},

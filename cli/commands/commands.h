@@ -41,6 +41,7 @@ Action build_kernel_point(CommandLine& line, std::span<const std::string> argume
 Action build_kernel(CommandLine& line, std::span<const std::string> arguments);
 Action build_profile(CommandLine& line, std::span<const std::string> arguments);
 Action build_model(CommandLine& line, std::span<const std::string> arguments);
+Action build_serve(CommandLine& line, std::span<const std::string> arguments);
 Action build_occupancy(CommandLine& line, std::span<const std::string> arguments);
 Action build_roofline(CommandLine& line, std::span<const std::string> arguments);
 Action build_sweep(CommandLine& line, std::span<const std::string> arguments);

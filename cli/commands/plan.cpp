@@ -2,7 +2,9 @@
 #include <memory>
 #include <ostream>
 
+#include "answers/deployments.h"
 #include "answers/plan.h"
+#include "answers/plan_text.h"
 #include "cli/charts/plan_chart.h"
 #include "cli/commands/commands.h"
 #include "cli/input/model_input.h"
@@ -11,6 +13,7 @@
 #include "cli/options/gpu_options.h"
 #include "cli/options/operation_command.h"
 #include "cli/options/plan_options.h"
+#include "cli/views/deployments.h"
 #include "cli/views/model_step.h"
 #include "cli/views/plan.h"
 #include "hardware/error.h"
@@ -44,6 +47,21 @@ std::vector<answers::Place> places_of(const PlanCommand& command, Machines& mach
     return places;
 }
 
+/// The plan, and the deployments if they were searched.
+void write_answer(const Context& context, const answers::Plan& plan,
+                  const std::optional<answers::DeploymentSearch>& found, Format format) {
+    if (!found) return write_plan(context, plan, format);
+    if (format == Format::json) {
+        Json json = to_json(plan);
+        json["deployments"] = to_json(*found);
+        context.out << json.text(2) << '\n';
+        return;
+    }
+    if (format != Format::table) return write_rows(context, front_rows(*found), format);
+    write_plan(context, plan, format);
+    write_search(context, *found);
+}
+
 int run_plan(const Context& context, const PlanCommand& command) {
     if (command.plan.model().empty()) {
         throw InputError("MODEL is missing", {},
@@ -57,9 +75,14 @@ int run_plan(const Context& context, const PlanCommand& command) {
     const programs::Architecture architecture = model_named(command.plan.model());
     const answers::PlanQuestion question = command.plan.question(architecture);
     Machines machines = command.gpu.machines(context);
-    const answers::Plan plan = answers::plan(architecture, question, places_of(command, machines));
+    const std::vector<answers::Place> places = places_of(command, machines);
+    const answers::Plan plan = answers::plan(architecture, question, places);
+    std::optional<answers::DeploymentSearch> found;
+    if (const auto search = command.plan.deployments(question)) {
+        found = search_deployments(architecture, *search, places);
+    }
     if (command.output.empty()) {
-        write_plan(context, plan, format);
+        write_answer(context, plan, found, format);
         return success;
     }
     if (plot::format_of(command.output) == plot::Format::html) {
@@ -85,7 +108,7 @@ Action build_plan(CommandLine& line, std::span<const std::string> arguments) {
     line.footer(
         "Examples:\n"
         "  ridge plan llama-3.1-70b --gpu h100\n"
-        "  ridge plan qwen3-32b --gpu h100,b200 --price 2.5,5 --ttft 500ms --tpot 30ms\n"
+        "  ridge plan qwen3-32b --serve --ttft 500ms --tpot 30ms --gpu h100,b200\n"
         "  ridge plan llama-3.1-8b --train --gpus 1:8:*2 --gpu h100 -o plan.html\n"
         "  ridge plan ./my-model --finetune qlora --gpu rtx-4090");
     return [command](const Context& context) { return run_plan(context, *command); };

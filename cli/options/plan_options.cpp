@@ -68,6 +68,12 @@ PlanOptions::PlanOptions(CommandLine& line) {
     line.option("--tpot", tpot_, "serve: longest time per token (default: 50ms; none: any)")
         .value("TIME")
         .group("Question");
+    line.option("--rate", rate_, "serve: requests per second to meet")
+        .value("RATE")
+        .group("Question");
+    line.option("--engine", engine_, "serve: engines to search (default: vllm)")
+        .value("LIST")
+        .group("Software");
     line.option("--gpus", gpus_, "numbers of GPUs (default: 1,2,4,8)")
         .value("LIST")
         .group("Layout");
@@ -148,6 +154,8 @@ void PlanOptions::check(Purpose purpose) const {
         refuse(!ttft_.empty(), "ttft", "for serving");
         refuse(!tpot_.empty(), "tpot", "for serving");
         refuse(!kv_dtype_.empty(), "kv-dtype", "for serving");
+        refuse(!rate_.empty(), "rate", "for serving");
+        refuse(!engine_.empty(), "engine", "for serving");
         refuse(!ep_.empty(), "ep", "for serving");
         refuse(!quantise_.empty(), "quantise", "for serving; --finetune qlora for 4-bit weights");
     } else {
@@ -193,6 +201,37 @@ answers::PlanQuestion PlanOptions::question(const programs::Architecture& archit
     }
     question.reserve = parse_count(reserve_, "reserve", CountUnit::bytes);
     return question;
+}
+
+std::optional<answers::DeploymentQuestion> PlanOptions::deployments(
+    const answers::PlanQuestion& question) const {
+    const bool targets = !ttft_.empty() || !tpot_.empty() || !rate_.empty();
+    if (!serve_ || !targets) {
+        if (!rate_.empty() || !engine_.empty()) {
+            throw InputError("rate: the search over deployments needs --serve and a target", {},
+                             "--serve --ttft 500ms --tpot 30ms");
+        }
+        return std::nullopt;
+    }
+    answers::DeploymentQuestion search{.prompt = question.seq,
+                                       .answer = question.answer,
+                                       .targets = question.targets,
+                                       .gpus = question.gpus,
+                                       .layouts = question.layouts,
+                                       .type = question.type,
+                                       .cache_type = question.cache_type,
+                                       .reserve = question.reserve};
+    if (!rate_.empty()) {
+        search.rate = parse_number(rate_, "rate");
+        if (!(search.rate > 0.0)) throw InputError("rate: must be more than 0");
+    }
+    if (!engine_.empty()) search.engines = words_in(engine_, "engine");
+    for (const std::string& engine : search.engines) {
+        static_cast<void>(programs::find_engine(engine));
+    }
+    search.quantisations = {question.quantisation};
+    if (quantise_.empty()) search.quantisations.push_back(programs::Quantisation::fp8);
+    return search;
 }
 
 std::vector<std::optional<double>> PlanOptions::prices(std::size_t gpus) const {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "answers/deployments.h"
 #include "answers/plan.h"
 
 namespace ridge::cli {
@@ -19,6 +20,9 @@ class PlanOptions {
     [[nodiscard]] const std::string& model() const { return model_; }
     /// The question about this model. InputError names the option.
     [[nodiscard]] answers::PlanQuestion question(const programs::Architecture& architecture) const;
+    /// The search over deployments, if --serve and a target ask for it.
+    [[nodiscard]] std::optional<answers::DeploymentQuestion> deployments(
+        const answers::PlanQuestion& question) const;
     /// The price of each of `gpus` GPUs: one for all, or one for each. Empty: not given.
     [[nodiscard]] std::vector<std::optional<double>> prices(std::size_t gpus) const;
 
@@ -44,6 +48,7 @@ class PlanOptions {
     std::string tp_, ep_, dp_, zero_, checkpoint_;
     std::string ttft_, tpot_;
     std::string price_;
+    std::string engine_, rate_;
     std::string reserve_ = "2GiB";
     std::int64_t most_ = 256;
     std::int64_t rank_ = 16;

@@ -90,9 +90,20 @@ std::int64_t weights_of_gpu(const Architecture& architecture, const Deployment& 
     return make_step(architecture, request, false).weights_bytes / d.pipeline;
 }
 
+std::int64_t activations_of_gpu(const Architecture& a, const Deployment& d) {
+    const std::int64_t hidden = a.value("hidden");
+    const std::int64_t inner = 3 * a.most("intermediate") / d.tensor;
+    const std::int64_t expert = a.most("active") * std::max(2 * a.most("inner"), hidden);
+    const std::int64_t row = 4 * hidden + std::max(inner, a.most("experts") > 0 ? expert : 0);
+    // Logits in the model's type, in fp32, sorted with their indices.
+    const std::int64_t logits = a.value("vocabulary") * (model::size_of(d.type) + 4 + 8);
+    return d.chunk * row * model::size_of(d.type) + std::min(d.sequences, d.chunk) * logits;
+}
+
 std::int64_t usable_tokens(const Architecture& architecture, const Deployment& d,
                            std::int64_t usable, std::int64_t length) {
-    const std::int64_t left = usable - weights_of_gpu(architecture, d);
+    const std::int64_t left =
+        usable - weights_of_gpu(architecture, d) - activations_of_gpu(architecture, d);
     if (left <= 0) return 0;
     const std::int64_t of_sequence =
         kv_cache_bytes(architecture, {.bytes = model::size_of(d.cache_type),

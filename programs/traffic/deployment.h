@@ -20,6 +20,9 @@
 
 namespace ridge::programs {
 
+/// How a token is drawn: from all, or the largest; or from the top (top-k, top-p), which sorts.
+enum class Sampling : std::uint8_t { plain, top };
+
 /// How draft tokens are made: not at all; from the text so far; by extra layers of the model (MTP).
 enum class Draft : std::uint8_t { none, ngram, mtp };
 
@@ -46,6 +49,7 @@ struct Deployment {
     std::int64_t block = 16;        ///< tokens of a page of the cache
     bool chunked = true;            ///< a prompt may be cut
     bool prefix_cache = true;
+    Sampling sampling = Sampling::top;
     Speculation speculation{};
 
     /// Of one replica, and of all.
@@ -62,6 +66,11 @@ void validate(const Architecture& architecture, const Deployment& deployment);
 /// Bytes that one GPU holds of the weights.
 [[nodiscard]] std::int64_t weights_of_gpu(const Architecture& architecture,
                                           const Deployment& deployment);
+
+/// Bytes of a step of as many tokens and sequences as are allowed: the rows of the widest layer, the
+/// logits and their copies. (W15)
+[[nodiscard]] std::int64_t activations_of_gpu(const Architecture& architecture,
+                                              const Deployment& deployment);
 
 /// Tokens of cache that one replica has room for with `usable` bytes on each GPU, for sequences of
 /// `length` tokens; 0 if not even the weights fit.

@@ -32,11 +32,13 @@ Engine engine_of(const Node& table) {
     return {.name = std::string(child_of(table, "name").text),
             .source = std::string(child_of(table, "source").text),
             .per_step = time_in(table, "per_step"),
-            .per_sequence = time_in(table, "per_sequence"),
+            .prepared_step = time_in(table, "prepared_step"),
             .prepared = time_in(table, "prepared"),
-            .per_prompt_token = time_in(table, "per_prompt_token"),
             .overlaps = child_of(table, "overlaps").boolean,
+            .sampler_start = time_in(table, "sampler_start"),
             .sampler_passes = number_in(table, "sampler_passes"),
+            .sort_clocks = number_in(table, "sort_clocks"),
+            .block_scaled_rows = child_of(table, "block_scaled_rows").integer,
             .block = child_of(table, "block").integer,
             .chunk = child_of(table, "chunk").integer,
             .sequences = child_of(table, "sequences").integer,
@@ -59,15 +61,14 @@ std::vector<Engine> read_engines() {
 
 }  // namespace
 
-Time Engine::step_time(Time gpu, std::int64_t count, std::int64_t prompt_tokens) const {
-    const Time behind = hidden(count, prompt_tokens);
-    return exposed(count) + (overlaps ? std::max(gpu, behind) : gpu + behind);
+Time Engine::step_time(Time gpu, std::int64_t count) const {
+    const Time behind = hidden(count);
+    return per_step + (overlaps ? std::max(gpu, behind) : gpu + behind);
 }
 
 Engine Engine::slowed(double factor) const {
     Engine slower = *this;
-    for (Time Engine::*each :
-         {&Engine::per_step, &Engine::per_sequence, &Engine::prepared, &Engine::per_prompt_token}) {
+    for (Time Engine::*each : {&Engine::per_step, &Engine::prepared_step, &Engine::prepared}) {
         slower.*each = slower.*each * factor;
     }
     return slower;

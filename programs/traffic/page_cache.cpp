@@ -16,7 +16,10 @@ std::int64_t PageCache::find(std::int64_t group, std::int64_t tokens) const {
 void PageCache::hold(std::int64_t group) {
     if (group < 0) return;
     Prefix& prefix = prefixes_[group];
-    if (prefix.users == 0) idle_.erase({prefix.idle_since, group});
+    if (prefix.users == 0) {
+        idle_.erase({prefix.idle_since, group});
+        idle_pages_ -= prefix.pages;
+    }
     ++prefix.users;
 }
 
@@ -27,19 +30,40 @@ void PageCache::release(std::int64_t group, std::int64_t now) {
     --prefix.users;
     if (prefix.users > 0) return;
     prefix.idle_since = now;
+    idle_pages_ += prefix.pages;
     idle_.insert({now, group});
 }
 
 bool PageCache::take(std::int64_t pages) {
-    while (used() + pages > pages_ && !idle_.empty()) {
-        const std::int64_t group = idle_.begin()->second;
-        idle_.erase(idle_.begin());
-        shared_ -= prefixes_[group].pages;
-        prefixes_.erase(group);
+    std::int64_t lacking = used() + pages - pages_;
+    if (lacking > idle_pages_) return false;
+    while (lacking > 0) {
+        const auto oldest = idle_.begin();
+        const auto at = prefixes_.find(oldest->second);
+        const std::int64_t dropped = std::min(lacking, at->second.pages);
+        at->second.pages -= dropped;
+        shared_ -= dropped;
+        idle_pages_ -= dropped;
+        lacking -= dropped;
+        if (at->second.pages > 0) continue;
+        prefixes_.erase(at);
+        idle_.erase(oldest);
     }
-    if (used() + pages > pages_) return false;
     taken_ += pages;
     return true;
+}
+
+std::int64_t PageCache::reclaim(std::int64_t group) {
+    const auto at = prefixes_.find(group);
+    if (at == prefixes_.end()) return 0;
+    const std::int64_t pages = at->second.pages;
+    RIDGE_CONTRACT(at->second.users == 0);
+    idle_.erase({at->second.idle_since, group});
+    idle_pages_ -= pages;
+    shared_ -= pages;
+    taken_ += pages;
+    prefixes_.erase(at);
+    return pages;
 }
 
 std::int64_t PageCache::keep(std::int64_t group, std::int64_t pages) {

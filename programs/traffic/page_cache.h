@@ -7,7 +7,8 @@
 //   cache.give(3);
 //   cache.keep(group, 32);                                 // pages in hand become the prefix's
 //
-// Idle prefixes are dropped when pages are needed, the one unused for longest first.
+// Idle prefixes lose pages when pages are needed, from their ends, the one unused for longest first. The
+// pages of a preempted sequence are such a prefix until it comes back (`reclaim`).
 #pragma once
 
 #include <cstdint>
@@ -36,12 +37,14 @@ class PageCache {
     void hold(std::int64_t group);
     void release(std::int64_t group, std::int64_t now);
 
-    /// Whether there was room; drops idle prefixes for it.
+    /// Whether there was room; idle prefixes lose pages for it, but only if it is enough.
     [[nodiscard]] bool take(std::int64_t pages);
     void give(std::int64_t pages) { taken_ -= pages; }
     /// Makes pages that a sequence holds those of its group, as many as the prefix lacks to `pages`;
     /// returns how many. The sequence holds the group from then on.
     [[nodiscard]] std::int64_t keep(std::int64_t group, std::int64_t pages);
+    /// Takes the pages of an idle prefix back into the hands of a sequence; returns how many.
+    [[nodiscard]] std::int64_t reclaim(std::int64_t group);
     /// Drops what the only user of a group does not use.
     void trim(std::int64_t group, std::int64_t pages);
 
@@ -56,6 +59,7 @@ class PageCache {
     bool keeps_prefixes_;
     std::int64_t taken_ = 0;
     std::int64_t shared_ = 0;
+    std::int64_t idle_pages_ = 0;  ///< of `shared_`
     std::unordered_map<std::int64_t, Prefix> prefixes_;
     std::set<std::pair<std::int64_t, std::int64_t>> idle_;  ///< by time, then group
 };

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <queue>
-#include <string>
 #include <tuple>
 
 #include "hardware/error.h"
 #include "hardware/si.h"
 #include "programs/traffic/page_cache.h"
+#include "programs/traffic/timeline.h"
 
 namespace ridge::programs {
 namespace {
@@ -23,8 +23,9 @@ struct Sequence {
     std::int64_t shared = 0;    ///< of its group's prefix
     std::int64_t group = -1;    ///< that it holds
     std::int64_t last_token_ns = 0;
-    std::int64_t chunk = 0;  ///< tokens in this step
-    bool gone = false;       ///< preempted or finished in this step
+    std::int64_t chunk = 0;       ///< tokens in this step
+    std::int64_t kept_after = 0;  ///< pages of the prefix before those left at a preemption
+    bool gone = false;            ///< preempted or finished in this step
 };
 
 struct Waiting {
@@ -35,49 +36,6 @@ struct Waiting {
         return std::tie(a.priority, a.arrival_ns, a.sequence.index) >
                std::tie(b.priority, b.arrival_ns, b.sequence.index);
     }
-};
-
-/// Means over stretches of time, which double in length when there are too many.
-class Timeline {
-  public:
-    void add(std::int64_t from, std::int64_t to, const TrafficSample& state) {
-        if (samples_.empty() || samples_.back().to_ns - samples_.back().from_ns >= width_) {
-            if (samples_.size() == most) halve();
-            samples_.push_back({.from_ns = from, .to_ns = from});
-        }
-        join(samples_.back(), {.from_ns = from,
-                               .to_ns = to,
-                               .running = state.running,
-                               .waiting = state.waiting,
-                               .cache = state.cache,
-                               .tokens = state.tokens});
-    }
-    [[nodiscard]] std::vector<TrafficSample> take() { return std::move(samples_); }
-
-  private:
-    static void join(TrafficSample& a, const TrafficSample& b) {
-        const auto first = static_cast<double>(a.to_ns - a.from_ns);
-        const auto second = static_cast<double>(b.to_ns - b.from_ns);
-        const double share = second > 0.0 ? second / (first + second) : 0.0;
-        for (double TrafficSample::*each : {&TrafficSample::running, &TrafficSample::waiting,
-                                            &TrafficSample::cache, &TrafficSample::tokens}) {
-            a.*each += share * (b.*each - a.*each);
-        }
-        a.to_ns = b.to_ns;
-    }
-    void halve() {
-        for (std::size_t i = 0; 2 * i + 1 < samples_.size(); ++i) {
-            TrafficSample both = samples_[2 * i];
-            join(both, samples_[2 * i + 1]);
-            samples_[i] = both;
-        }
-        samples_.resize(most / 2);
-        width_ *= 2;
-    }
-
-    static constexpr std::size_t most = 512;
-    std::vector<TrafficSample> samples_;
-    std::int64_t width_ = 1'000'000;
 };
 
 class Server {
@@ -103,7 +61,18 @@ class Server {
     [[nodiscard]] bool make_room(const Sequence& sequence, std::int64_t pages);
     void schedule_running();
     void admit();
+    struct Found {
+        std::int64_t prefix = 0;
+        std::int64_t own = 0;
+    };
+    [[nodiscard]] Found find(const Sequence& sequence) const;
     [[nodiscard]] bool admit_next();
+    void take_back(Sequence& sequence, std::int64_t wanted_pages);
+    /// Of the pages that the sequence leaves in the cache, beside the groups of the requests.
+    [[nodiscard]] static std::int64_t key_of(const Sequence& s) {
+        constexpr std::int64_t beyond_groups = std::int64_t{1} << 62;
+        return beyond_groups + static_cast<std::int64_t>(s.index);
+    }
     void preempt(Sequence& sequence);
     void compact();
     [[nodiscard]] std::int64_t wall_ns();
@@ -128,7 +97,7 @@ class Server {
     PageCache cache_;
     Random random_;
     TrafficRun run_;
-    Timeline timeline_;
+    TrafficTimeline timeline_;
     std::vector<Sequence> running_;
     std::priority_queue<Waiting> waiting_;
     StepBatch batch_;
@@ -192,13 +161,27 @@ void Server::release(Sequence& sequence) {
     sequence.group = -1;
 }
 
+/// Its full pages stay in the cache until others need them.
 void Server::preempt(Sequence& sequence) {
-    release(sequence);
+    if (deployment_.prefix_cache) {
+        const std::int64_t own = sequence.computed / deployment_.block - sequence.shared;
+        const std::int64_t key = key_of(sequence);
+        cache_.hold(key);
+        const std::int64_t kept = cache_.keep(key, std::max<std::int64_t>(0, own));
+        cache_.release(key, now_);
+        sequence.pages -= kept;
+        run_.sums.pages_kept += kept;
+    }
     budget_ += sequence.chunk;
     preempted_ = true;
     ++run_.sums.preemptions;
     ++run_.requests[sequence.index].preemptions;
     Sequence again = sequence;
+    again.kept_after = sequence.shared;
+    release(sequence);
+    again.pages = 0;
+    again.shared = 0;
+    again.group = -1;
     again.computed = 0;
     again.chunk = 0;
     sequence.gone = true;
@@ -252,43 +235,73 @@ void Server::schedule_running() {
     }
 }
 
+/// What the cache has of a waiting sequence: pages of its group's prefix, and its own.
+Server::Found Server::find(const Sequence& sequence) const {
+    const TrafficRequest& request = requests_[sequence.index];
+    const std::int64_t block = deployment_.block;
+    const std::int64_t prefix =
+        cache_.find(request.group, std::min(request.prefix, request.prompt - 1)) / block;
+    const std::int64_t last = (request.prompt + sequence.given - 1) / block;
+    const std::int64_t own = cache_.find(key_of(sequence), last * block) / block;
+    if (own > 0 && prefix >= sequence.kept_after) {
+        return {.prefix = sequence.kept_after, .own = std::min(own, last - sequence.kept_after)};
+    }
+    return {.prefix = prefix};
+}
+
 /// Admits the first waiting request. False: it must wait.
 bool Server::admit_next() {
     Sequence sequence = waiting_.top().sequence;
     const TrafficRequest& request = requests_[sequence.index];
     RequestOutcome& outcome = run_.requests[sequence.index];
     const bool ready = options_.prompts_ready && outcome.preemptions == 0;
-    const std::int64_t found =
-        ready ? 0 : cache_.find(request.group, std::min(request.prefix, request.prompt - 1));
-    sequence.computed = ready ? request.prompt : found;
+    const Found found = ready ? Found{} : find(sequence);
+    const std::int64_t cached = (found.prefix + found.own) * deployment_.block;
+    sequence.computed = ready ? request.prompt : cached;
     sequence.reached = std::max(sequence.reached, sequence.computed);
     const std::int64_t chunk = std::min(wanted(sequence), budget_);
     const bool cut = chunk < wanted(sequence);
     if (cut && decodes(sequence)) return false;
     // An engine that does not cut prompts runs one that is too long for a step alone.
     if (cut && !deployment_.chunked && budget_ < budget()) return false;
-    if (request.group >= 0 && deployment_.prefix_cache) {
+    const std::int64_t key = key_of(sequence);
+    if (deployment_.prefix_cache) {
         sequence.group = request.group;
         cache_.hold(sequence.group);
+        if (found.own > 0) cache_.hold(key);
     }
-    sequence.shared = found / deployment_.block;
-    const std::int64_t pages = cache_.pages_for(sequence.computed + chunk) - sequence.shared;
-    if (!cache_.take(pages)) {
+    sequence.shared = found.prefix;
+    const std::int64_t more =
+        cache_.pages_for(sequence.computed + chunk) - found.prefix - found.own;
+    const bool room = cache_.take(more);
+    if (found.own > 0) cache_.release(key, now_);
+    if (!room) {
         cache_.release(sequence.group, now_);
         return false;
     }
+    take_back(sequence, found.own);
     waiting_.pop();
-    sequence.pages = pages;
+    sequence.pages += more;
     sequence.chunk = chunk;
     budget_ -= chunk;
-    run_.sums.pages_taken += pages;
-    run_.sums.cached_tokens += found;
+    run_.sums.pages_taken += more;
+    run_.sums.cached_tokens += cached;
     if (outcome.started_ns < 0) {
         outcome.started_ns = now_;
-        outcome.cached = found;
+        outcome.cached = cached;
     }
     running_.push_back(sequence);
     return true;
+}
+
+/// The pages that a preempted sequence left behind; what it cannot use is given up.
+void Server::take_back(Sequence& sequence, std::int64_t wanted_pages) {
+    const std::int64_t all = cache_.reclaim(key_of(sequence));
+    run_.sums.pages_kept -= all;
+    const std::int64_t unused = all - wanted_pages;
+    cache_.give(unused);
+    run_.sums.pages_given += unused;
+    sequence.pages += wanted_pages;
 }
 
 void Server::admit() {
@@ -445,25 +458,6 @@ TrafficRun simulate(const std::vector<TrafficRequest>& requests, const TrafficOp
         throw InputError("the model leaves no room for a cache");
     }
     return Server(requests, options, times).run();
-}
-
-std::string violation(const TrafficRun& run, const std::vector<TrafficRequest>& requests) {
-    std::int64_t answers = 0;
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-        const RequestOutcome& outcome = run.requests[i];
-        if (outcome.refused()) continue;
-        answers += outcome.answer;
-        if (outcome.answer != requests[i].answer) return "tokens of an answer";
-        if (outcome.started_ns < outcome.arrival_ns) return "a start before the arrival";
-        if (outcome.first_token_ns < outcome.started_ns) return "a token before the start";
-        if (outcome.finished_ns < outcome.first_token_ns) return "an end before the first token";
-    }
-    const TrafficSums& sums = run.sums;
-    if (answers != sums.answer_tokens) return "tokens given out";
-    if (sums.pages_taken != sums.pages_given + sums.pages_kept) return "pages of the cache";
-    if (sums.most_pages > run.pages) return "more pages than there are";
-    if (sums.busy_ns + sums.idle_ns != sums.end_ns) return "time";
-    return {};
 }
 
 }  // namespace ridge::programs

@@ -5,7 +5,9 @@
 
 #include "hardware/checked.h"
 #include "hardware/error.h"
+#include "hardware/units.h"
 #include "model/predict.h"
+#include "programs/configs/weights.h"
 
 namespace ridge::programs {
 namespace {
@@ -67,6 +69,10 @@ void StepParts::find_left_out() {
     Request request = request_of(deployment_, Phase::decode);
     request.seq = 1;
     const ModelStep step = make_step(architecture_, request, false);
+    const Quantisation resolved =
+        format_of(architecture_, deployment_.quantisation, model::size_of(deployment_.type))
+            .quantisation;
+    block_scaled_ = resolved == Quantisation::fp8_block && engine_.block_scaled_rows > 0;
     phases_differ_ = needs_phases(step.program);
     const auto why = first_not_modelled(step.program, predict(step.program, machine_));
     if (why) left_out_ = *why;
@@ -81,6 +87,12 @@ void StepParts::distribute(Entry& entry) const {
         block->tokens *= d.data;
         block->tp = d.experts ? 1 : d.tensor;
         block->ep = d.experts ? together : 1;
+        if (block_scaled_) {
+            const std::int64_t least =
+                ceil_divide(engine_.block_scaled_rows * block->experts, block->topk);
+            block->tokens = std::max(block->tokens, least);
+            return;
+        }
         const double touched = experts_touched(block->tokens, block->topk, block->experts);
         const std::int64_t least = ceil_divide(block->topk, block->ep) * block->ep;
         block->experts = std::clamp(rounded(touched, block->ep), least, block->experts);
@@ -141,10 +153,20 @@ Time StepParts::head(std::int64_t sequences) const {
     request.batch = ceil_divide(sequences, deployment_.data);
     request.seq = 1;
     const Time logits = time(request, Part::head, 1);
-    // Sampling reads the logits in fp32 some times.
-    const model::Copy pass{.elements = std::max<std::int64_t>(1, request.batch * vocabulary_ / 2),
+    return logits + sampling(request.batch);
+}
+
+/// Of the rows of one rank, after their logits: passes over them in fp32, and a sort.
+Time StepParts::sampling(std::int64_t rows) const {
+    const std::int64_t count = rows * vocabulary_;
+    const model::Copy pass{.elements = std::max<std::int64_t>(1, count / 2),
                            .type = model::DataType::fp32};
-    return logits + engine_.sampler_passes * time_alone(pass, machine_);
+    Time time = engine_.sampler_start + engine_.sampler_passes * time_alone(pass, machine_);
+    if (deployment_.sampling == Sampling::top && machine_.sm_count > 0) {
+        const Cycles clocks = static_cast<double>(count) * engine_.sort_clocks * units::cycle;
+        time = time + clocks / (static_cast<double>(machine_.sm_count) * machine_.boost_clock);
+    }
+    return time;
 }
 
 Time StepParts::decode(std::int64_t sequences, std::int64_t context) const {

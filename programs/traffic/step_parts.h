@@ -60,6 +60,7 @@ class StepParts {
     void prepare(Entry& entry, std::int64_t new_tokens) const;
     void distribute(Entry& entry) const;
     void find_left_out();
+    [[nodiscard]] Time sampling(std::int64_t rows) const;
 
     Architecture architecture_;
     Deployment deployment_;
@@ -67,6 +68,7 @@ class StepParts {
     Engine engine_;
     std::int64_t vocabulary_ = 0;
     bool phases_differ_ = false;
+    bool block_scaled_ = false;  ///< fp8 experts with scales of blocks
     std::string left_out_;
 };
 

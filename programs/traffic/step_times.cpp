@@ -108,8 +108,7 @@ double StepTimes::between(Table table, std::int64_t first, std::int64_t second) 
 }
 
 Time StepTimes::step(const StepBatch& batch, Time busy) const {
-    return engine_.step_time(busy, batch.decodes + static_cast<std::int64_t>(batch.prompts.size()),
-                             batch.prompt_tokens());
+    return engine_.step_time(busy, batch.decodes + static_cast<std::int64_t>(batch.prompts.size()));
 }
 
 /// What one of the stages' micro-batches holds, if a step's sequences are spread evenly.

@@ -4,6 +4,7 @@
 >>> p = ridge.predict("matmul", m=4096, n=4096, k=4096, gpu="h100-sxm")
 >>> p.time_us, p.bound
 >>> ridge.plan("llama-3.1-70b", gpu="h100").verdict             # does it fit, how fast
+>>> ridge.serve("llama-3.1-8b", gpu="h100", rate=[1, 4]).verdict    # what users see of a load
 >>> ridge.diagnose("times.csv", gpu="h100").rows                 # what is slow, and why
 >>> ridge.predict_table(frame, operation="matmul", gpu="h100-sxm")   # about a million rows per second
 
@@ -29,6 +30,7 @@ from ._command import (
     occupancy,
     ops,
     plan,
+    serve,
     trace,
     validate,
     vram,
@@ -63,6 +65,7 @@ __all__ = [
     "predict_table",
     "read_records",
     "roofline",
+    "serve",
     "sweep",
     "trace",
     "validate",

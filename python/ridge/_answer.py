@@ -79,7 +79,7 @@ class Answer(Mapping[str, Any]):
 
     def _rows(self) -> list[dict[str, Any]]:
         """The main list of the answer: its rows, operations, points, records; else itself."""
-        for name in ("rows", "operations", "operators", "points", "records", "fields"):
+        for name in ("rows", "operations", "operators", "points", "loads", "records", "fields"):
             rows = self._values.get(name)
             if isinstance(rows, list) and rows and all(isinstance(row, dict) for row in rows):
                 return rows

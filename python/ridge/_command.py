@@ -110,6 +110,16 @@ def plan(model: Any, **options: Any) -> Answer:
         return Answer(_json("plan", path, **options))
 
 
+def serve(model: Any, **options: Any) -> Answer:
+    """What a deployment of a model does to its users under a load (`ridge serve --help`).
+
+    `ridge.serve("llama-3.1-8b", gpu="h100", rate=[1, 2, 4], ttft="500ms")`. `model` is as in `plan`; `log` may be a path.
+    Returns the members of docs/serve.schema.json: `verdict`, `loads`, ... `loads[i].ttft.p99_us` is a latency.
+    """
+    with _config_path(model) as path:
+        return Answer(_json("serve", path, **options))
+
+
 def diagnose(times: Any, **options: Any) -> Answer:
     """Which measured times are slow, why, and what to do (`ridge diagnose --help`).
 

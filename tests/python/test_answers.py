@@ -57,6 +57,14 @@ class Plan(unittest.TestCase):
         self.assertIn("ridge predict matmul", str(caught.exception))
 
 
+class Serve(unittest.TestCase):
+    def test_same_as_the_program(self):
+        answer = ridge.serve("llama-3.2-1b", gpu=GPU, rate=[5, 20], count=50, ttft="200ms")
+        self.assertEqual(answer.to_dict(), printed("serve", "llama-3.2-1b", "--gpu", GPU, "--rate", "5,20", "--count", "50", "--ttft", "200ms"))
+        self.assertEqual([load.rate for load in answer.loads], [5.0, 20.0])
+        self.assertGreaterEqual(answer.loads[1].ttft.p99_us, answer.loads[0].ttft.p50_us)
+
+
 class Diagnose(unittest.TestCase):
     def test_tables_and_files_give_the_same(self):
         answer = ridge.diagnose(TIMES, gpu=GPU, on=["b200"])

@@ -1,0 +1,338 @@
+#include "answers/deployments.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "hardware/error.h"
+#include "hardware/units.h"
+#include "programs/configs/weights.h"
+
+namespace ridge::answers {
+namespace {
+
+using programs::Deployment;
+using programs::StepBatch;
+using programs::StepTimes;
+
+/// The steady state of one server.
+struct Steady {
+    Time step{};           ///< that decodes only
+    Time mean{};           ///< of all steps
+    Time first{};          ///< to compute a prompt, with half a step of waiting
+    double prompts = 0.0;  ///< share of `mean` that prompts add
+    bool keeps_up = true;  ///< prompts fit into the steps
+};
+
+StepBatch decoding(std::int64_t batch, const DeploymentQuestion& q) {
+    return {.decodes = batch, .context = batch * (q.prompt + q.answer / 2)};
+}
+
+/// A step that decodes `batch` sequences and computes `tokens` of prompts.
+StepBatch mixed(std::int64_t batch, std::int64_t tokens, const DeploymentQuestion& q) {
+    StepBatch step = batch > 0 ? decoding(batch, q) : StepBatch{};
+    for (std::int64_t left = tokens; left > 0; left -= q.prompt) {
+        const std::int64_t chunk = std::min(left, q.prompt);
+        step.prompts.push_back({.tokens = chunk, .cached = (q.prompt - chunk) / 2, .last = true});
+    }
+    return step;
+}
+
+/// B sequences, of which B / answer end in each step and are followed by others. (W16)
+Steady steady_of(StepTimes& times, std::int64_t chunk, std::int64_t batch,
+                 const DeploymentQuestion& q) {
+    Steady s;
+    s.step = times.wall(decoding(batch, q));
+    const double per_step =
+        static_cast<double>(batch) * static_cast<double>(q.prompt) / static_cast<double>(q.answer);
+    const std::int64_t room = chunk - batch;
+    if (room <= 0 || per_step > static_cast<double>(room)) {
+        s.keeps_up = false;
+        return s;
+    }
+    const std::int64_t at_once =
+        std::min(room, std::max(q.prompt, static_cast<std::int64_t>(std::ceil(per_step))));
+    const Time with = times.wall(mixed(batch, at_once, q));
+    const double share = per_step / static_cast<double>(at_once);
+    s.mean = (1.0 - share) * s.step + share * with;
+    s.prompts = share * (with - s.step) / s.mean;
+    const double steps = std::ceil(static_cast<double>(q.prompt) / static_cast<double>(room));
+    s.first = steps * with + 0.5 * s.mean;
+    return s;
+}
+
+/// What is shared by candidates that differ in copies, tokens of a step and batch.
+struct Server {
+    const Place* place = nullptr;
+    const programs::Engine* engine = nullptr;
+    Deployment deployment{};
+    StepTimes times;
+    std::int64_t usable = 0;
+};
+
+class Search {
+  public:
+    Search(const programs::Architecture& architecture, const DeploymentQuestion& question)
+        : architecture_(architecture), question_(question) {}
+
+    void run(const Place& place);
+    [[nodiscard]] DeploymentSearch result() &&;
+
+  private:
+    [[nodiscard]] std::vector<Deployment> servers(const Place& place) const;
+    void try_server(Server& server);
+    void try_chunk(Server& server, std::int64_t chunk, std::int64_t batch);
+    void try_separate(Server& server, std::int64_t chunk, std::int64_t batch);
+    void add(DeploymentRow row, const Server& server);
+
+    const programs::Architecture& architecture_;
+    const DeploymentQuestion& question_;
+    std::vector<DeploymentRow> rows_;
+    std::int64_t steps_ = 0;
+};
+
+/// Whether a deployment is possible, and asked for.
+bool possible(const programs::Architecture& a, const Deployment& d) {
+    try {
+        validate(a, d);
+    } catch (const InputError&) {
+        return false;
+    }
+    return true;
+}
+
+bool listed(const std::vector<std::int64_t>& values, std::int64_t value) {
+    return values.empty() || std::find(values.begin(), values.end(), value) != values.end();
+}
+
+std::vector<Deployment> Search::servers(const Place& place) const {
+    const std::int64_t most = *std::max_element(question_.gpus.begin(), question_.gpus.end());
+    std::vector<Deployment> all;
+    const bool experts = architecture_.most("experts") > 0;
+    const programs::Quantisation as_stored =
+        format_of(architecture_, programs::Quantisation::stored, model::size_of(question_.type))
+            .quantisation;
+    for (const programs::Quantisation quantisation : question_.quantisations) {
+        // A checkpoint that has fewer bits already.
+        const bool first = quantisation == question_.quantisations.front();
+        if (!first && as_stored != programs::Quantisation::none) continue;
+        for (const std::int64_t stages : question_.pipelines) {
+            for (std::int64_t tp = 1; tp * stages <= most; tp *= 2) {
+                if (tp * stages > 1 && !place.machine->fabric) continue;
+                if (!listed(question_.layouts.tensor_parallel, tp)) continue;
+                for (std::int64_t dp = 1; dp * tp * stages <= most; dp *= 2) {
+                    if (dp > 1 && (!experts || stages > 1)) break;
+                    Deployment d{.tensor = tp,
+                                 .data = dp,
+                                 .pipeline = stages,
+                                 .experts = experts && tp * dp > 1,
+                                 .type = question_.type,
+                                 .cache_type = question_.cache_type,
+                                 .quantisation = quantisation};
+                    if (!listed(question_.layouts.expert_parallel, d.experts ? tp * dp : 1)) {
+                        continue;
+                    }
+                    if (possible(architecture_, d)) all.push_back(d);
+                }
+            }
+        }
+    }
+    return all;
+}
+
+void Search::add(DeploymentRow row, const Server& server) {
+    row.gpu = server.place->machine->name;
+    row.engine = server.engine->name;
+    if (server.place->price) {
+        row.price_per_hour = *server.place->price * static_cast<double>(row.gpus());
+    }
+    row.requests_per_s = row.tokens_per_s / static_cast<double>(question_.answer);
+    const programs::Targets& targets = question_.targets;
+    row.meets = (!targets.ttft || row.ttft <= *targets.ttft) &&
+                (!targets.tpot || row.tpot <= *targets.tpot) &&
+                row.requests_per_s >= question_.rate;
+    rows_.push_back(std::move(row));
+}
+
+void Search::try_chunk(Server& server, std::int64_t chunk, std::int64_t batch) {
+    const Steady s = steady_of(server.times, chunk, batch, question_);
+    if (!s.keeps_up) return;
+    for (const std::int64_t gpus : question_.gpus) {
+        Deployment d = server.deployment;
+        if (gpus % d.gpus_of_replica() != 0) continue;
+        d.replicas = gpus / d.gpus_of_replica();
+        if (!listed(question_.layouts.copies, d.replicas)) continue;
+        d.chunk = chunk;
+        d.sequences = batch;
+        add({.deployment = d,
+             .batch = batch,
+             .ttft = s.first,
+             .tpot = s.mean,
+             .step = s.step,
+             .step_host = s.step - server.times.gpu(decoding(batch, question_)),
+             .prompts = s.prompts,
+             .tokens_per_s = static_cast<double>(d.replicas * batch) / s.mean.in(units::s)},
+            server);
+    }
+}
+
+/// Some of the servers compute prompts, the others decode; the slower side sets the rate.
+void Search::try_separate(Server& server, std::int64_t chunk, std::int64_t batch) {
+    const Time step = server.times.wall(decoding(batch, question_));
+    const std::int64_t at_once = std::max(chunk, question_.prompt);
+    const Time prompt = server.times.wall(mixed(0, at_once, question_)) *
+                        (static_cast<double>(question_.prompt) / static_cast<double>(at_once));
+    const double answers =
+        static_cast<double>(batch) / static_cast<double>(question_.answer) / step.in(units::s);
+    // A server of prompts that is busy nine tenths of the time.
+    constexpr double busy = 0.9;
+    const double prompts = busy / prompt.in(units::s);
+    for (const std::int64_t gpus : question_.gpus) {
+        Deployment d = server.deployment;
+        if (gpus % d.gpus_of_replica() != 0) continue;
+        d.replicas = gpus / d.gpus_of_replica();
+        if (d.replicas < 2 || !listed(question_.layouts.copies, d.replicas)) continue;
+        const double wanted = static_cast<double>(d.replicas) * answers / (answers + prompts);
+        const std::int64_t first =
+            std::clamp<std::int64_t>(std::llround(wanted), 1, d.replicas - 1);
+        const double rate = std::min(static_cast<double>(first) * prompts,
+                                     static_cast<double>(d.replicas - first) * answers);
+        const double load = rate / (static_cast<double>(first) * prompts) * busy;
+        d.chunk = chunk;
+        d.sequences = batch;
+        add({.deployment = d,
+             .batch = batch,
+             .prompt_servers = first,
+             // The wait of a queue with one server and fixed times (Pollaczek and Khinchine).
+             .ttft = prompt * (1.0 + 0.5 * load / (1.0 - load)),
+             .tpot = step,
+             .step = step,
+             .step_host = step - server.times.gpu(decoding(batch, question_)),
+             .tokens_per_s = rate * static_cast<double>(question_.answer)},
+            server);
+    }
+}
+
+void Search::try_server(Server& server) {
+    const std::int64_t length = question_.prompt + question_.answer;
+    for (std::int64_t batch = server.deployment.data; batch <= question_.most; batch *= 2) {
+        Deployment d = server.deployment;
+        d.sequences = batch;
+        d.chunk = question_.chunks.front();
+        if (usable_tokens(architecture_, d, server.usable, length) < batch * length) return;
+        for (const std::int64_t chunk : question_.chunks) {
+            d.chunk = chunk;
+            if (usable_tokens(architecture_, d, server.usable, length) < batch * length) continue;
+            try_chunk(server, chunk, batch);
+        }
+        if (question_.separate) try_separate(server, question_.chunks.back(), batch);
+        const auto& target = question_.targets.tpot;
+        if (target && server.times.wall(decoding(batch, question_)) > *target) return;
+    }
+}
+
+void Search::run(const Place& place) {
+    for (const std::string& name : question_.engines) {
+        const programs::Engine& engine = programs::find_engine(name);
+        for (const Deployment& d : servers(place)) {
+            Server server{
+                .place = &place,
+                .engine = &engine,
+                .deployment = d,
+                .times = StepTimes(programs::StepParts(architecture_, d, *place.machine, engine),
+                                   engine),
+                .usable = static_cast<std::int64_t>(engine.memory_share *
+                                                    static_cast<double>(place.usable))};
+            server.usable -= question_.reserve;
+            if (!server.times.parts().left_out().empty()) continue;
+            try_server(server);
+            steps_ += server.times.predicted();
+        }
+    }
+}
+
+/// By how much a row misses the targets: the largest ratio.
+double miss(const DeploymentRow& row, const DeploymentQuestion& q) {
+    double most = 0.0;
+    if (q.targets.ttft) most = row.ttft / *q.targets.ttft;
+    if (q.targets.tpot) {
+        const double ratio = row.tpot / *q.targets.tpot;
+        most = std::max(most, ratio);
+    }
+    if (q.rate > 0.0) most = std::max(most, q.rate / std::max(row.requests_per_s, q.rate * 1e-6));
+    return most;
+}
+
+/// Whether `a` is to be preferred: it meets the targets, with a rate the lower price (or fewer GPUs),
+/// otherwise the lower cost of a token.
+bool preferred(const DeploymentRow& a, const DeploymentRow& b, const DeploymentQuestion& q) {
+    if (a.meets != b.meets) return a.meets;
+    if (q.rate > 0.0) {
+        const auto price = [](const DeploymentRow& row) {
+            return row.price_per_hour.value_or(static_cast<double>(row.gpus()));
+        };
+        if (price(a) != price(b)) return price(a) < price(b);
+    }
+    if (a.cost() != b.cost()) return a.cost() < b.cost();
+    return a.gpus() < b.gpus();
+}
+
+bool alike(const DeploymentRow& a, const DeploymentRow& b) {
+    const Deployment& x = a.deployment;
+    const Deployment& y = b.deployment;
+    return a.gpu == b.gpu && a.engine == b.engine && x.tensor == y.tensor && x.data == y.data &&
+           x.pipeline == y.pipeline && x.quantisation == y.quantisation &&
+           a.prompt_servers.has_value() == b.prompt_servers.has_value();
+}
+
+DeploymentSearch Search::result() && {
+    DeploymentSearch found{.question = question_,
+                           .candidates = static_cast<std::int64_t>(rows_.size()),
+                           .steps = steps_};
+    std::stable_sort(rows_.begin(), rows_.end(),
+                     [&](const auto& a, const auto& b) { return preferred(a, b, question_); });
+    for (const DeploymentRow& row : rows_) {
+        if (!row.meets) break;
+        if (!found.best) {
+            found.best = row;
+        } else if (!found.second && !alike(row, *found.best)) {
+            found.second = row;
+        }
+    }
+    std::stable_sort(rows_.begin(), rows_.end(),
+                     [](const auto& a, const auto& b) { return a.cost() < b.cost(); });
+    for (const DeploymentRow& row : rows_) {
+        const bool late = question_.targets.ttft && row.ttft > *question_.targets.ttft;
+        if (late || (!found.front.empty() && found.front.back().tpot <= row.tpot)) continue;
+        found.front.push_back(row);
+    }
+    if (!found.best && !rows_.empty()) {
+        found.nearest = *std::min_element(
+            rows_.begin(), rows_.end(),
+            [&](const auto& a, const auto& b) { return miss(a, question_) < miss(b, question_); });
+    }
+    if (found.best) {
+        found.command = start_command(programs::find_engine(found.best->engine), architecture_.name,
+                                      found.best->deployment);
+    }
+    return found;
+}
+
+}  // namespace
+
+double DeploymentRow::cost() const {
+    const double per_second =
+        price_per_hour ? *price_per_hour / 3600.0 : static_cast<double>(gpus());
+    return per_second / std::max(tokens_per_s, 1e-9) * 1e6;
+}
+
+DeploymentSearch search_deployments(const programs::Architecture& architecture,
+                                    const DeploymentQuestion& question,
+                                    std::span<const Place> places) {
+    if (places.empty()) throw InputError("gpu is missing", {}, "give --gpu NAME");
+    if (question.chunks.empty() || question.gpus.empty()) throw InputError("gpus: none to search");
+    Search search(architecture, question);
+    for (const Place& place : places) search.run(place);
+    return std::move(search).result();
+}
+
+}  // namespace ridge::answers

@@ -1,0 +1,71 @@
+// `ridge serve`: what a deployment of a model does to its users under a load.
+#include <memory>
+#include <ostream>
+
+#include "answers/traffic.h"
+#include "cli/charts/chart_output.h"
+#include "cli/charts/traffic_chart.h"
+#include "cli/commands/commands.h"
+#include "cli/input/model_input.h"
+#include "cli/options/command_line.h"
+#include "cli/options/gpu_options.h"
+#include "cli/options/operation_command.h"
+#include "cli/options/serve_options.h"
+#include "cli/views/model_step.h"
+#include "cli/views/traffic.h"
+#include "hardware/error.h"
+
+namespace ridge::cli {
+namespace {
+
+struct ServeCommand {
+    explicit ServeCommand(CommandLine& line) : serve(line), gpu(line) {}
+
+    ServeOptions serve;
+    GpuOptions gpu;
+    ChartOutput chart;
+    std::string format;
+};
+
+int run_serve(const Context& context, const ServeCommand& command) {
+    if (command.serve.model().empty()) {
+        throw InputError("MODEL is missing", {},
+                         "a preset (`ridge model --list`), a config.json or its folder");
+    }
+    const Format format = parse_format(command.format);
+    if (!command.chart.file.empty()) require_place(command.chart);
+    const programs::Architecture architecture = model_named(command.serve.model());
+    const answers::TrafficQuestion question = command.serve.question(architecture);
+    Machines machines = command.gpu.machines(context);
+    const Place place = place_on(machines, command.gpu.name());
+    const answers::Place there{.machine = with_software(place.machine, command.serve.software()),
+                               .usable = place.usable,
+                               .host = place.host};
+    const answers::TrafficAnswer answer = serve_traffic(architecture, question, there);
+    write_traffic(context, answer, format);
+    if (!command.chart.file.empty()) {
+        write_chart_output(context, command.chart, traffic_charts(answer));
+    }
+    return success;
+}
+
+}  // namespace
+
+Action build_serve(CommandLine& line, std::span<const std::string> /*arguments*/) {
+    const auto command = std::make_shared<ServeCommand>(line);
+    line.option("-o,--output", command->chart.file,
+                "charts of latency against the load and of batch and queue: .svg, .html, .png")
+        .value("FILE");
+    add_format_option(line, command->format, "table|json|csv|md");
+    line.footer(
+        "Examples:\n"
+        "  ridge serve llama-3.1-8b --gpu h100\n"
+        "  ridge serve llama-3.1-70b --tp 4 --rate 1,2,4,8 --ttft 500ms --tpot 30ms \\\n"
+        "      --prompt lognormal:1500:1 --answer exponential:300 --gpu h100\n"
+        "  ridge serve qwen3-235b-a22b --dp 8 --ep 8 --concurrency 256 --gpu h200\n"
+        "  ridge serve llama-3.1-8b --log requests.csv --gpu rtx-4090 --json\n"
+        "See also: ridge plan, which searches for a deployment.");
+    return [command](const Context& context) { return run_serve(context, *command); };
+}
+
+}  // namespace ridge::cli
