@@ -26,6 +26,11 @@ struct ListedField {
     std::string place;  ///< file:line:column of the value
 };
 
+/// The schema's fields that the description has, in the schema's order. Fields of any name stand where
+/// their patterns do, those of one section together, sections by name.
+[[nodiscard]] std::vector<const Field*> fields_of(const Description& description,
+                                                  const Schema& schema);
+
 /// The fields that the description has, in the order of the schema.
 [[nodiscard]] std::vector<ListedField> list_fields(const Description& description,
                                                    const Schema& schema);

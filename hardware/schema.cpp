@@ -236,6 +236,49 @@ std::string meaning_of(const Field& field) {
     return text += field.meaning;
 }
 
+namespace {
+
+constexpr std::size_t most_made = 65536;
+
+std::string_view next_part(std::string_view& path) {
+    const std::size_t dot = path.find('.');
+    const std::string_view part = path.substr(0, dot);
+    path.remove_prefix(dot == std::string_view::npos ? path.size() : dot + 1);
+    return part;
+}
+
+/// Whether a path is one of the pattern's, or the beginning of one.
+enum class Match { none, begins, whole };
+
+Match matched(std::string_view pattern, std::string_view path) {
+    while (!pattern.empty() && !path.empty()) {
+        const std::string_view wanted = next_part(pattern);
+        const std::string_view part = next_part(path);
+        if (wanted != "*" && wanted != part) return Match::none;
+    }
+    if (!path.empty()) return Match::none;
+    return pattern.empty() ? Match::whole : Match::begins;
+}
+
+/// The pattern with the names of a path in the place of its parts `*`; "" if it has too few parts.
+std::string named_like(std::string_view pattern, std::string_view path) {
+    std::string text;
+    while (!pattern.empty()) {
+        const std::string_view wanted = next_part(pattern);
+        const std::string_view part = next_part(path);
+        if (part.empty()) return {};
+        if (!text.empty()) text += '.';
+        text += wanted == "*" ? part : wanted;
+    }
+    return text;
+}
+
+}  // namespace
+
+bool is_pattern(std::string_view path) {
+    return path.find('*') != std::string_view::npos;
+}
+
 Schema::Content::Content(std::vector<Field> all)
     : fields(std::move(all)), slots(std::bit_ceil(4 * fields.size() + 1)) {
     std::string_view section;
@@ -244,6 +287,7 @@ Schema::Content::Content(std::vector<Field> all)
         Known& own = enter(path);
         RIDGE_CONTRACT(own.field == nullptr);
         own.field = &field;
+        if (is_pattern(path)) patterns.push_back(&field);
         const std::string_view above = path.substr(0, path.rfind('.'));
         if (above == section) continue;
         section = above;
@@ -276,18 +320,44 @@ Schema Schema::with(std::vector<Field> more) const {
     return Schema(std::move(more));
 }
 
+const Field* Schema::Content::make(std::string_view path) const {
+    const std::lock_guard lock(making);
+    const auto known = made_by_path.find(path);
+    if (known != made_by_path.end()) return known->second;
+    const auto pattern = std::find_if(patterns.begin(), patterns.end(), [path](const Field* each) {
+        return matched(each->path, path) == Match::whole;
+    });
+    if (pattern == patterns.end() || is_pattern(path) || made.size() == most_made) return nullptr;
+    made.push_back(**pattern);
+    made.back().path = path;
+    made_by_path.emplace(made.back().path, &made.back());
+    return &made.back();
+}
+
 const Field* Schema::find(std::string_view path) const {
-    return content_->slots[content_->slot_of(path)].field;
+    const Field* const found = content_->slots[content_->slot_of(path)].field;
+    if (found != nullptr || content_->patterns.empty()) return found;
+    return content_->make(path);
 }
 
 bool Schema::is_section(std::string_view path) const {
-    return content_->slots[content_->slot_of(path)].section;
+    if (content_->slots[content_->slot_of(path)].section) return true;
+    const auto& patterns = content_->patterns;
+    return std::any_of(patterns.begin(), patterns.end(), [path](const Field* each) {
+        return matched(each->path, path) == Match::begins;
+    });
 }
 
 std::string Schema::nearest(std::string_view path) const {
     std::vector<std::string> paths;
     paths.reserve(fields().size());
-    for (const Field& field : fields()) paths.push_back(field.path);
+    for (const Field& field : fields()) {
+        if (!is_pattern(field.path)) paths.push_back(field.path);
+    }
+    for (const Field* const each : content_->patterns) {
+        std::string like = named_like(each->path, path);
+        if (!like.empty()) paths.push_back(std::move(like));
+    }
     return ridge::nearest(path, paths);
 }
 

@@ -4,13 +4,19 @@
 //   device_schema().nearest("dram.bandwith")                      // "dram.bandwidth"
 //   const Schema all = device_schema().with(more);                // plus the fields of a model
 //
+// A path may have parts `*`: "model.engine.tiled_product.*.*.start" stands for the fields of any kernel,
+// whose names only data files know. Such a field gets its own path when it is first looked up.
+//
 // A schema is a value that loader, catalogue, listing, JSON and documentation all use. The facts
 // about devices are defined in schema.cpp, one row each. Code that adds knowledge of its own to a
 // device adds its fields to the schema (`with`).
 #pragma once
 
 #include <cstddef>
+#include <deque>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,7 +60,7 @@ class Schema {
     /// These fields followed by `more`.
     [[nodiscard]] Schema with(std::vector<Field> more) const;
 
-    /// All fields, in display order.
+    /// All fields, in display order; those of any name with their parts `*`.
     [[nodiscard]] std::span<const Field> fields() const { return content_->fields; }
 
     /// The field of this path, or nullptr.
@@ -73,18 +79,27 @@ class Schema {
         const Field* field = nullptr;
         bool section = false;
     };
-    /// The fields, and a hash table of the paths.
+    /// The fields, a hash table of the paths, and the fields made from paths with parts `*`.
     struct Content {
         std::vector<Field> fields;
         std::vector<Known> slots;
+        std::vector<const Field*> patterns;
+        mutable std::mutex making;
+        mutable std::deque<Field> made;
+        mutable std::map<std::string, const Field*, std::less<>> made_by_path;
 
         explicit Content(std::vector<Field> all);
         [[nodiscard]] std::size_t slot_of(std::string_view path) const;
         [[nodiscard]] Known& enter(std::string_view path);
+        /// The field of a path that some pattern matches, or nullptr.
+        [[nodiscard]] const Field* make(std::string_view path) const;
     };
 
     std::shared_ptr<const Content> content_;
 };
+
+/// Whether a path has parts `*`.
+[[nodiscard]] bool is_pattern(std::string_view path);
 
 /// The facts about devices.
 [[nodiscard]] const Schema& device_schema();

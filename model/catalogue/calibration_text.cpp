@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "hardware/listing.h"
 #include "model/machine/schema.h"
 
 namespace ridge::model {
@@ -71,9 +72,9 @@ std::string calibration_text(const Description& calibration) {
     std::string fields;
     std::string section;
     std::vector<std::string> keys;
-    for (const hardware::Field& field : schema().fields()) {
+    for (const hardware::Field* const each : hardware::fields_of(calibration, schema())) {
+        const hardware::Field& field = *each;
         const Datum* const datum = calibration.find(field.path);
-        if (datum == nullptr) continue;
         add_keys(datum->sources, keys);
         const std::size_t point = field.path.rfind('.');
         const std::string of = field.path.substr(0, point);

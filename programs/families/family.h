@@ -33,7 +33,7 @@
 
 #include "hardware/document.h"
 #include "hardware/embedded.h"
-#include "programs/families/expression.h"
+#include "hardware/whole_expression.h"
 
 namespace ridge::programs {
 

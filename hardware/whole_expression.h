@@ -1,4 +1,4 @@
-// The expressions of a family file: whole numbers, small and total.
+// Expressions of data files (families of models, conditions of engine kernels): whole numbers, small and total.
 //
 //   Tokens tokens("min(seq, window - 1) if window else seq", {"my.toml", 7});
 //   const std::int32_t root = parse_expression(tokens, names, nodes);
@@ -23,7 +23,7 @@
 
 #include "hardware/error.h"
 
-namespace ridge::programs {
+namespace ridge {
 
 enum class ExpressionKind : std::uint8_t {
     number,
@@ -138,4 +138,4 @@ class Names {
 /// Adds the nodes and returns the root. InputError with the place for anything else.
 [[nodiscard]] std::int32_t parse_expression(Tokens& tokens, Names& names, ExpressionNodes& nodes);
 
-}  // namespace ridge::programs
+}  // namespace ridge

@@ -1,4 +1,4 @@
-#include "programs/families/expression.h"
+#include "hardware/whole_expression.h"
 
 #include <algorithm>
 #include <array>
@@ -8,21 +8,21 @@
 
 #include "hardware/nearest.h"
 
-namespace ridge::programs {
+namespace ridge {
 namespace {
 
-constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t largest_whole = std::numeric_limits<std::int64_t>::max();
 constexpr std::size_t longest_line = 4096;
 constexpr int most_levels = 64;
 
 std::int64_t sum_of(std::int64_t a, std::int64_t b) {
     std::int64_t result = 0;
-    return __builtin_add_overflow(a, b, &result) ? largest : result;
+    return __builtin_add_overflow(a, b, &result) ? largest_whole : result;
 }
 
 std::int64_t product_of(std::int64_t a, std::int64_t b) {
     std::int64_t result = 0;
-    return __builtin_mul_overflow(a, b, &result) ? largest : result;
+    return __builtin_mul_overflow(a, b, &result) ? largest_whole : result;
 }
 
 std::int64_t quotient_of(std::int64_t a, std::int64_t b, bool up) {
@@ -34,7 +34,7 @@ std::int64_t quotient_of(std::int64_t a, std::int64_t b, bool up) {
 std::int64_t part_of(std::int64_t whole, double share) {
     constexpr double most = 9e18;
     const double part = static_cast<double>(whole) * share;
-    return part < most && part > -most ? static_cast<std::int64_t>(part) : largest;
+    return part < most && part > -most ? static_cast<std::int64_t>(part) : largest_whole;
 }
 
 std::int64_t item_of(const ExpressionNode& node, std::int64_t index, const Scope& scope) {
@@ -53,7 +53,7 @@ std::int64_t most_of(const ExpressionNodes& nodes, std::int32_t root, const Scop
     return most;
 }
 
-std::int64_t combined(ExpressionKind kind, std::int64_t a, std::int64_t b) {
+std::int64_t combined_whole(ExpressionKind kind, std::int64_t a, std::int64_t b) {
     switch (kind) {
         case ExpressionKind::exact:
         case ExpressionKind::divide:
@@ -330,7 +330,7 @@ std::int64_t evaluate(const ExpressionNodes& nodes, std::int32_t root, const Sco
         case ExpressionKind::choose:
             return of(node.a) != 0 ? of(node.b) : of(node.c);
         default:
-            return combined(node.kind, of(node.a), of(node.b));
+            return combined_whole(node.kind, of(node.a), of(node.b));
     }
 }
 
@@ -420,4 +420,4 @@ std::int32_t parse_expression(Tokens& tokens, Names& names, ExpressionNodes& nod
     return ExpressionParser(tokens, names, nodes).choice();
 }
 
-}  // namespace ridge::programs
+}  // namespace ridge
