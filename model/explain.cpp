@@ -295,6 +295,16 @@ std::string words(const note::OtherVersion& version) {
                        version.asked.name(), version.fitted.name());
 }
 
+std::string words(const note::EngineKernel& engine) {
+    return fmt::format("the time is that of the engine's kernel {}", engine.kernel.name());
+}
+
+std::string words(const note::HostBound& host) {
+    return fmt::format(
+        "the call waits for the host; replayed in a graph, its kernels would take {}",
+        format(host.kernels));
+}
+
 std::string words(const note::BiasSpread& bias) {
     return fmt::format(
         "the rows of the result are padded, so a kernel first spreads the bias over it, {}",

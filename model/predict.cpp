@@ -10,6 +10,7 @@
 #include "model/collectives/predict.h"
 #include "model/compiled_product.h"
 #include "model/core/fields.h"
+#include "model/engine/predict.h"
 #include "model/footprint/footprint.h"
 #include "model/matmul/predict.h"
 #include "model/mla/predict.h"
@@ -103,12 +104,38 @@ Time kernel_time(const Prediction& prediction, const Operation& operation,
     return found == nullptr ? prediction.time : std::min(prediction.time, found->time);
 }
 
+/// An engine's kernel over the operation's counts.
+Outcome predict_engine(const Operation& operation, const SoftwareRun& run) {
+    const Machine& machine = *run.machine;
+    Execution counts = run.execution;
+    counts.implementation = Implementation::automatic;
+    Outcome outcome = analytic(operation, counts, machine);
+    auto* const prediction = std::get_if<Prediction>(&outcome);
+    if (prediction == nullptr) return outcome;
+    const Time bound = prediction->lower_bound;
+    apply_engine(*prediction, operation, run.execution, *run.kernel, machine);
+    prediction->lower_bound = bound;
+    settle_account(*prediction, machine);
+    settle_terms(*prediction);
+    widen_for_foreign(*prediction);
+    return outcome;
+}
+
+WarmAndCold engine_warm_and_cold(const Operation& operation, const SoftwareRun& run) {
+    SoftwareRun warm = run;
+    SoftwareRun cold = run;
+    warm.execution.l2 = L2State::warm;
+    cold.execution.l2 = L2State::cold;
+    return {.warm = predict_engine(operation, warm), .cold = predict_engine(operation, cold)};
+}
+
 /// By the software and the mode that the execution asks for.
 Outcome predict_chosen(const Operation& operation, const Execution& execution,
                        const Machine& machine) {
     const SoftwareRun run = run_of(operation, execution, machine);
     if (run.machine == nullptr) return NotModelled{run.refusal};
-    Outcome outcome = predict(operation, run.execution, *run.machine);
+    Outcome outcome = run.kernel != nullptr ? predict_engine(operation, run)
+                                            : predict(operation, run.execution, *run.machine);
     if (auto* const prediction = std::get_if<Prediction>(&outcome)) note_software(run, *prediction);
     return outcome;
 }
@@ -156,7 +183,9 @@ WarmAndCold predict_warm_and_cold(const Operation& operation, Execution executio
         if (run.machine == nullptr) {
             return {.warm = NotModelled{run.refusal}, .cold = NotModelled{run.refusal}};
         }
-        WarmAndCold both = predict_warm_and_cold(operation, run.execution, *run.machine);
+        WarmAndCold both = run.kernel != nullptr
+                               ? engine_warm_and_cold(operation, run)
+                               : predict_warm_and_cold(operation, run.execution, *run.machine);
         for (Outcome* const each : {&both.warm, &both.cold}) {
             if (auto* const prediction = std::get_if<Prediction>(each)) {
                 note_software(run, *prediction);

@@ -1,27 +1,69 @@
 #include "model/software.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "model/core/fields.h"
+#include "model/engine/predict.h"
 #include "model/machine/machine_software.h"
 #include "model/roof/band.h"
 
 namespace ridge::model {
 namespace {
 
-/// Gives the implementation, and says whose it is. False if the software has none for the operation.
-bool choose_implementation(const Operation& operation, RunMode mode, SoftwareRun& run) {
+/// "vllm-0.24.0 has no kernel X for matmul in fp8 that ridge knows (it has Y, Z)".
+std::string unknown_kernel(const Operation& operation, KernelChoice kernel,
+                           const MachineSoftware& software) {
+    const OperationKind kind = kind_of(operation);
+    const std::vector<std::string> names = software.names_of_kernels(kind, type_of(operation));
+    std::string text = std::string(software.chosen().name()) + " has no kernel " +
+                       std::string(kernel.name()) + " for " + std::string(info_of(kind).name) +
+                       " in " + std::string(name_of(type_of(operation))) + " that ridge knows";
+    std::string listed;
+    for (const std::string& name : names) listed += (listed.empty() ? "" : ", ") + name;
+    return listed.empty() ? text : text + " (it has " + listed + ")";
+}
+
+const EngineKernel* kernel_of(const KernelRule& rule, const Machine& machine) {
+    const auto found =
+        std::find_if(machine.engine.begin(), machine.engine.end(),
+                     [&rule](const EngineKernel& each) { return each.recipe == rule.recipe; });
+    return found == machine.engine.end() ? nullptr : &*found;
+}
+
+/// Gives the implementation or the engine's kernel, and says whose it is. Sets the refusal if the
+/// software has none for the operation.
+void choose_implementation(const Operation& operation, const Execution& asked, SoftwareRun& run) {
     const MachineSoftware& software = *run.machine->software;
-    const KernelRule* const rule = software.find(kind_of(operation), type_of(operation),
-                                                 run.machine->compute_capability, mode);
-    if (rule == nullptr) return run.asked.is_usual();
+    const KernelRule* const rule = software.find({.operation = operation,
+                                                  .machine = *run.machine,
+                                                  .mode = asked.mode,
+                                                  .kernel = asked.kernel});
+    if (rule == nullptr && !asked.kernel.is_usual()) {
+        run.refusal = unknown_kernel(operation, asked.kernel, software);
+        return;
+    }
+    if (rule == nullptr) {
+        if (run.asked.is_usual()) return;
+        run.refusal = std::string(run.asked.name()) + " has no kernels for " +
+                      std::string(info_of(kind_of(operation)).name) + " that ridge knows";
+        return;
+    }
     run.execution.implementation = rule->implementation;
-    if (run.asked.is_usual()) return true;
+    if (rule->recipe != nullptr) run.kernel = kernel_of(*rule, *run.machine);
+    if (run.kernel != nullptr) run.refusal = engine_refusal(operation, *run.kernel, *run.machine);
+    if (run.asked.is_usual()) return;
     if (rule->software != run.asked) run.used = rule->software;
     const SoftwareChoice fitted = software.fitted_version(rule->software);
     if (fitted != rule->software) run.fitted = fitted;
-    return true;
 }
 
 }  // namespace
+
+const Machine& machine_with(const Machine& machine, SoftwareChoice software) {
+    const bool own = !software.is_usual() && machine.software->chosen() == software;
+    return own ? machine : machine.software->with(software);
+}
 
 SoftwareRun run_of(const Operation& operation, const Execution& execution, const Machine& machine) {
     SoftwareRun run{.execution = execution,
@@ -31,21 +73,23 @@ SoftwareRun run_of(const Operation& operation, const Execution& execution, const
                     .used = {},
                     .fitted = {}};
     run.execution.software = {};
+    run.execution.kernel = {};
     run.execution.mode = RunMode::usual;
     if (execution.mode == RunMode::graph) run.execution.launch = LaunchMode::graph;
     if (!machine.software) {
         run.refusal = "this GPU was described without its files of software";
         return run;
     }
-    run.machine = &machine.software->with(execution.software);
+    if (!execution.kernel.is_usual() && execution.software.is_usual()) {
+        run.refusal = "kernel " + std::string(execution.kernel.name()) +
+                      " belongs to an engine: name it in the field software";
+        return run;
+    }
+    run.machine = &machine_with(machine, execution.software);
     run.asked = run.machine->software->chosen();
     if (execution.implementation != Implementation::automatic) return run;
-    const bool found = choose_implementation(operation, execution.mode, run);
-    if (!found) {
-        run.refusal = std::string(run.asked.name()) + " has no kernels for " +
-                      std::string(info_of(kind_of(operation)).name) + " that ridge knows";
-        run.machine = nullptr;
-    }
+    choose_implementation(operation, execution, run);
+    if (!run.refusal.empty()) run.machine = nullptr;
     return run;
 }
 

@@ -206,7 +206,10 @@ class Builder {
 
     /// The machine from which a fit starts.
     [[nodiscard]] model::Machine start(const PlannedFit& fit, const std::string& gpu) {
-        Description device = request_.catalogue.at(gpu);
+        const FitProgram* const fitting = program_named(fit.program);
+        const bool of_engine = fitting != nullptr && fitting->of_engine;
+        Description device = request_.catalogue.at(gpu, model::View::calibrated,
+                                                   of_engine ? fit.software : std::string());
         for (const auto& [place, calibration] : values_) {
             if (place.first != gpu) continue;
             device = apply_overlay(std::move(device), calibration);
@@ -219,7 +222,8 @@ class Builder {
                 *value = rounded_start(*value);
             }
         }
-        return model::make_machine(device);
+        if (!of_engine) return model::make_machine(device);
+        return request_.catalogue.machine(device, model::SoftwareChoice::named(fit.software));
     }
 
     [[nodiscard]] bool is_parameter_of(const std::string& software, const std::string& path) const {
@@ -259,7 +263,12 @@ class Builder {
                     any = true;
                 }
             }
-            if (any) merge(calibration(gpu, fit.software), text, fit);
+            if (!any) {
+                throw InputError("the fit of " + fit.program + " gives no parameter of " +
+                                     fit.software + ", which its software.toml would list",
+                                 fit.location);
+            }
+            merge(calibration(gpu, fit.software), text, fit);
         }
     }
 
@@ -267,9 +276,11 @@ class Builder {
                                                  const std::string& source) {
         const hardware::Field& field = *model::schema().find(each.field);
         return fmt::format(
-            "{} = {{ value = {}, source = \"{}\", note = \"standard error {:.2g} %\" }}\n",
-            each.field, toml_value(field, each.number, written_digits), source,
-            100.0 * each.standard_error);
+            "{} = {{ value = {}, source = \"{}\"{} }}\n", each.field,
+            toml_value(field, each.number, written_digits), source,
+            each.standard_error > 0.0
+                ? fmt::format(", note = \"standard error {:.2g} %\"", 100.0 * each.standard_error)
+                : std::string());
     }
 
     static void merge(Description& into, const std::string& text, const PlannedFit& fit) {

@@ -96,6 +96,7 @@ LeastSquaresSummary fitted(const FitProblem& problem, const std::vector<Slot>& s
         return logs;
     };
     LeastSquaresOptions options;
+    options.steps = problem.steps;
     if (problem.prior == Prior::family) options.pull = family_pull;
     return least_squares(residuals, start, options);
 }
@@ -281,7 +282,9 @@ FitReport run_fit(const FitProblem& problem) {
     residuals.clear();
     judge(problem, with(problem.machines, slots, fit.values), rows, residuals);
     report.fitted = summarise(residuals);
-    report.cross_validated = summarise(cross_validated(problem, slots));
+    residuals = cross_validated(problem, slots);
+    for (const Residual& each : residuals) report.held_out.push_back(std::log(each.error.ratio));
+    report.cross_validated = summarise(residuals);
     return report;
 }
 

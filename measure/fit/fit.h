@@ -72,6 +72,7 @@ struct FitProblem {
     /// The same with the corrections that the fit leaves out, for the errors before; may be empty.
     std::map<std::string, model::Machine> described{};
     Prior prior = Prior::none;
+    int steps = LeastSquaresOptions{}.steps;  ///< most steps of one fit
     std::vector<FreeParameter> parameters;
     /// The class under which a row is reported.
     std::function<std::string(const MeasuredRow&, const model::Prediction&)> group;
@@ -109,6 +110,7 @@ struct FitReport {
     std::vector<ResidualSummary> described;  ///< errors before the fit
     std::vector<ResidualSummary> fitted;
     std::vector<ResidualSummary> cross_validated;
+    std::vector<double> held_out;  ///< ln(predicted / measured) of each row in the cross-validation
 
     /// Whether the values may be written into a description.
     [[nodiscard]] bool usable() const {
@@ -153,6 +155,7 @@ struct FitProgram {
     RowSource source = RowSource::tables;
     std::vector<FitReport> (*run)(const FitRequest& request) = nullptr;
     bool of_software = false;  ///< its parameters are the same for every GPU
+    bool of_engine = false;    ///< its parameters belong to machines of the rows' software
 };
 [[nodiscard]] const std::vector<FitProgram>& fit_programs();
 
@@ -171,6 +174,8 @@ struct FitProgram {
 [[nodiscard]] std::vector<FitReport> fit_collective(const FitRequest& request);
 [[nodiscard]] std::vector<FitReport> fit_mla(const FitRequest& request);
 [[nodiscard]] std::vector<FitReport> fit_moe(const FitRequest& request);
+/// Fits the kernels of engines that have laws: one report per kernel and GPU.
+[[nodiscard]] std::vector<FitReport> fit_engine(const FitRequest& request);
 
 /// The rows of the requested GPUs, divided into groups that are fitted together.
 [[nodiscard]] std::vector<FitProblem> split_rows(const std::vector<MeasuredRow>& rows,

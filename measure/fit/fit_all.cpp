@@ -117,7 +117,7 @@ class Calibrated {
     void run(const FitProgram& program) {
         const RowSource source = mine_.records.empty() ? RowSource::tables : RowSource::records;
         if (program.source != source && program.source != RowSource::either) return;
-        if (program.of_software) return;
+        if (program.of_software || program.of_engine) return;
         try {
             for (FitReport& report : program.run(mine_)) {
                 FitStep step = step_of(program.name, std::move(report));

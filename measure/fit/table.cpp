@@ -15,7 +15,9 @@ const std::vector<FitProgram>& fit_programs() {
          fit_matmul},
         {"collective", "collectives among the GPUs of one node", RowSource::tables, fit_collective},
         {"mla", "latent attention, prefill and absorbed decoding", RowSource::tables, fit_mla},
-        {"moe", "blocks of experts", RowSource::tables, fit_moe}};
+        {"moe", "blocks of experts", RowSource::tables, fit_moe},
+        {"engine", "kernels of serving engines, each by its law", RowSource::tables, fit_engine,
+         false, true}};
     return programs;
 }
 

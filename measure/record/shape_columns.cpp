@@ -197,11 +197,18 @@ model::Parameters ShapeColumns::parameters(model::OperationKind kind,
                                            const std::vector<std::string_view>& cells,
                                            const model::Parameters& defaults) const {
     model::Parameters parameters = defaults;
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const auto sets = [&](std::size_t i) {
         const Column& column = columns_[i];
-        if (column.role == ColumnRole::field && !cells[i].empty() && applies(kind, column.field)) {
-            parameters.set(column.field, cells[i]);
-        }
+        return column.role == ColumnRole::field && !cells[i].empty() && applies(kind, column.field);
+    };
+    bool has_software = defaults.has(model::Field::software);
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+        has_software = has_software || (columns_[i].field == model::Field::software && sets(i));
+    }
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+        // Without an engine, what a table calls the kernel is a remark.
+        const bool remark = columns_[i].field == model::Field::kernel && !has_software;
+        if (sets(i) && !remark) parameters.set(columns_[i].field, cells[i]);
     }
     return parameters;
 }

@@ -108,26 +108,40 @@ std::vector<std::pair<SoftwareChoice, SoftwareChoice>> fitted_versions(const Des
     return all;
 }
 
-/// A machine for software that was asked for, or for the usual one. Rules are read only when an
-/// operation asks for software or a mode.
 Machine machine_of(const std::shared_ptr<Catalogue::Contents>& contents, const std::string& name,
-                   View view, std::optional<SoftwareChoice> asked) {
+                   View view, std::optional<SoftwareChoice> asked);
+
+/// The machine of a description, with the rules of software that was asked for, or of the usual one.
+/// Rules are read only when an operation asks for software or a mode.
+Machine machine_from(const std::shared_ptr<Catalogue::Contents>& contents,
+                     const Description& device, View view, std::optional<SoftwareChoice> asked) {
     const std::vector<Software>& all = contents->files.software();
     const bool is_named = asked && !asked->is_usual();
-    const std::string full = is_named ? find_software(all, asked->name()).name : std::string();
-    const Description& device = description(*contents, name, view, full);
     std::vector<KernelRule> rules;
-    if (is_named) rules = rules_of(all, find_software(all, full));
+    if (is_named) rules = rules_of(all, find_software(all, asked->name()));
     if (asked && !is_named) rules = usual_rules(stack_of(all, {}));
     Machine machine = make_machine(device);
+    for (const KernelRule& rule : rules) {
+        if (rule.recipe) machine.engine.push_back(read_engine_kernel(rule.recipe, device));
+    }
     machine.software = std::make_shared<const MachineSoftware>(
-        is_named ? SoftwareChoice::named(full) : SoftwareChoice(), std::move(rules),
+        is_named ? *asked : SoftwareChoice(), std::move(rules),
         is_named ? fitted_versions(device)
                  : std::vector<std::pair<SoftwareChoice, SoftwareChoice>>(),
-        [contents, name, view](SoftwareChoice other) {
+        [contents, name = device.name, view](SoftwareChoice other) {
             return machine_of(contents, name, view, other);
         });
     return machine;
+}
+
+Machine machine_of(const std::shared_ptr<Catalogue::Contents>& contents, const std::string& name,
+                   View view, std::optional<SoftwareChoice> asked) {
+    std::string full;
+    if (asked && !asked->is_usual()) {
+        full = find_software(contents->files.software(), asked->name()).name;
+        asked = SoftwareChoice::named(full);
+    }
+    return machine_from(contents, description(*contents, name, view, full), view, asked);
 }
 
 }  // namespace
@@ -184,6 +198,14 @@ const Description& Catalogue::at(std::string_view name, View view,
 Machine Catalogue::machine(std::string_view name, View view, SoftwareChoice software) const {
     return machine_of(contents_, std::string(name), view,
                       software.is_usual() ? std::nullopt : std::optional(software));
+}
+
+Machine Catalogue::machine(const Description& device, SoftwareChoice software) const {
+    std::optional<SoftwareChoice> asked;
+    if (!software.is_usual()) {
+        asked = SoftwareChoice::named(find_software(this->software(), software.name()).name);
+    }
+    return machine_from(contents_, device, View::calibrated, asked);
 }
 
 Catalogue catalogue() {

@@ -105,6 +105,10 @@ class Catalogue {
     [[nodiscard]] Machine machine(std::string_view name, View view = View::calibrated,
                                   SoftwareChoice software = {}) const;
 
+    /// The machine of a description that was made from this catalogue's and changed.
+    [[nodiscard]] Machine machine(const hardware::Description& device,
+                                  SoftwareChoice software) const;
+
     struct Contents;
 
   private:

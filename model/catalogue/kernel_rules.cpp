@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "hardware/error.h"
 #include "model/machine/schema.h"
@@ -27,28 +29,78 @@ std::int32_t parse_capability(const std::string& text) {
     return major * 10 + minor;
 }
 
-KernelRule read_rule(const hardware::Row& row, SoftwareChoice software) {
-    KernelRule rule;
-    rule.software = software;
-    for (const auto& [key, texts] : row.texts) {
-        for (const std::string& text : texts) {
-            if (key == "operations") {
-                rule.operations.push_back(parse_operation_kind(text));
-            } else if (key == "types") {
-                rule.types.push_back(parse_data_type(text, "types"));
-            } else if (key == "capabilities") {
-                rule.capabilities.push_back(parse_capability(text));
-            } else if (key == "mode") {
-                rule.mode = parse_run_mode(text);
-            } else if (key == "implementation") {
-                rule.implementation = parse_implementation(text);
-            } else {
-                throw InputError("unknown key \"" + key + "\" in kernel");
+/// Reads one [[kernel]].
+class RuleReader {
+  public:
+    RuleReader(const hardware::Row& row, const Software& software)
+        : row_(row), software_(software) {}
+
+    KernelRule read() {
+        rule_.software = SoftwareChoice::named(software_.name);
+        for (const auto& [key, texts] : row_.texts) {
+            for (const std::string& text : texts) take(key, text);
+        }
+        if (!row_.text("law").empty()) {
+            rule_.recipe = recipe();
+        } else {
+            for (const char* const key : {"parameters", "dispatch", "always"}) {
+                if (row_.texts.contains(key)) {
+                    throw InputError(std::string(key) + " needs a law");
+                }
             }
         }
+        return rule_;
     }
-    return rule;
-}
+
+  private:
+    void take(const std::string& key, const std::string& text) {
+        if (key == "operations") {
+            rule_.operations.push_back(parse_operation_kind(text));
+        } else if (key == "types") {
+            rule_.types.push_back(parse_data_type(text, "types"));
+        } else if (key == "capabilities") {
+            rule_.capabilities.push_back(parse_capability(text));
+        } else if (key == "mode") {
+            rule_.mode = parse_run_mode(text);
+        } else if (key == "implementation") {
+            rule_.implementation = parse_implementation(text);
+        } else if (key == "name") {
+            rule_.name = KernelChoice::named(text);
+        } else if (key == "when") {
+            auto when = std::make_shared<EngineExpressions>();
+            static_cast<void>(when->add(text, row_.location));
+            rule_.when = std::move(when);
+        } else if (key != "law" && key != "parameters" && key != "always" && key != "dispatch") {
+            throw InputError("unknown key \"" + key + "\" in kernel");
+        }
+    }
+
+    [[nodiscard]] std::shared_ptr<const EngineRecipe> recipe() const {
+        if (rule_.name.is_usual()) throw InputError("a kernel with a law needs a name");
+        auto recipe = std::make_shared<EngineRecipe>();
+        recipe->name = rule_.name;
+        recipe->law = law_index(row_.text("law"));
+        recipe->key = row_.text("parameters");
+        if (recipe->key.empty()) throw InputError("a kernel with a law needs parameters");
+        const LawInfo& law = law_table()[recipe->law];
+        recipe->section = std::string(engine_section) + '.' + std::string(law.name) + '.' +
+                          software_.family + '.' + recipe->key;
+        recipe->always = recipe->expressions.add_line(row_.text("always"), law, row_.location);
+        if (recipe->always.back() >= 0) throw InputError("always has no condition");
+        const auto lines = row_.texts.find("dispatch");
+        if (lines != row_.texts.end()) {
+            for (const std::string& line : lines->second) {
+                recipe->dispatch.push_back(recipe->expressions.add_line(line, law, row_.location));
+            }
+        }
+        if (recipe->dispatch.empty()) throw InputError("a kernel with a law needs a dispatch");
+        return recipe;
+    }
+
+    const hardware::Row& row_;
+    const Software& software_;
+    KernelRule rule_;
+};
 
 void add_rules(const Software& software, std::vector<KernelRule>& rules) {
     std::vector<hardware::Problem> problems;
@@ -65,7 +117,7 @@ std::vector<KernelRule> rules_in(const Software& software,
         hardware::load_text(software.text, software.file, schema(), software_form());
     for (const hardware::Row& row : loaded.description.rows) {
         try {
-            rules.push_back(read_rule(row, SoftwareChoice::named(software.name)));
+            rules.push_back(RuleReader(row, software).read());
         } catch (const InputError& error) {
             problems.push_back({row.location, error.message()});
         }

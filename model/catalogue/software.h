@@ -14,6 +14,11 @@
 //     operations = ["matmul", "attention"]             # optional, as are types and capabilities ("9.0")
 //     mode = "eager"                                   # optional: in which mode (eager, compiled, graph)
 //     implementation = "torch"                         # "auto": the model chooses among the library's
+//     name = "torch.nn.functional.linear"              # optional: how the engine calls it
+//     when = "m <= 16"                                 # optional: a condition over the fields
+//
+// or, in the place of `implementation`, a law with its parameters and dispatch
+// (`model/machine/engine_kernel.h`),
 //
 // followed by [sources] and the costs of its code, the same on every chip. Two versions of one family
 // (`pytorch`) stand side by side. Of each family the newest version counts, unless another is asked

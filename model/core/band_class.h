@@ -74,12 +74,13 @@ enum class BandClass : std::uint8_t {
     product_fma,      // fp32 library products
     product_old,      // tf32, and operands whose rows are not multiples of 16 bytes
     product_bundled,  // bundled products by tiles
+    engine_kernel,    // an engine's kernel without a band of its own
     estimate,         // nothing was measured
     roofline          // no time model: from the lower bound to four times the estimate and a call
 };
 
 /// Classes that have a band: all but `roofline`.
-inline constexpr std::size_t band_class_count = 62;
+inline constexpr std::size_t band_class_count = 63;
 
 inline constexpr std::array<std::string_view, band_class_count + 1> band_class_names{
     "stream",          "row_kernel",
@@ -112,8 +113,8 @@ inline constexpr std::array<std::string_view, band_class_count + 1> band_class_n
     "umma_uneven",     "umma_narrow",
     "product_ampere",  "product_coarse",
     "product_fma",     "product_old",
-    "product_bundled", "estimate",
-    "roofline"};
+    "product_bundled", "engine_kernel",
+    "estimate",        "roofline"};
 
 [[nodiscard]] constexpr std::string_view name_of(BandClass band_class) {
     return band_class_names[static_cast<std::size_t>(band_class)];

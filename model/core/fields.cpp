@@ -77,6 +77,8 @@ std::int64_t parse_word(Field field, std::string_view name, std::string_view tex
             return static_cast<std::int64_t>(parse_launch_mode(text));
         case software:
             return SoftwareChoice::named(text).number();
+        case kernel:
+            return KernelChoice::named(text).number();
         case mode:
             return static_cast<std::int64_t>(parse_run_mode(text));
         default:
@@ -114,6 +116,8 @@ std::string word_text(Field field, std::int64_t value) {
             return std::string(name_of(static_cast<LaunchMode>(value)));
         case software:
             return std::string(SoftwareChoice::of_number(value).name());
+        case kernel:
+            return std::string(KernelChoice::of_number(value).name());
         case mode:
             return std::string(name_of(static_cast<RunMode>(value)));
         default:
@@ -159,6 +163,7 @@ std::vector<std::string_view> words_of(const OperationInfo& operation, Field fie
         case distribution:
         case tile:
         case software:
+        case kernel:
             return {};
         case mode:
             return names_of(
@@ -297,7 +302,8 @@ Execution make_execution(const Parameters& p) {
                         .launch = choice_or(p, launch, LaunchMode::kernel),
                         .tile = std::nullopt,
                         .software = SoftwareChoice::of_number(p.count_or(software, 0)),
-                        .mode = choice_or(p, mode, RunMode::usual)};
+                        .mode = choice_or(p, mode, RunMode::usual),
+                        .kernel = KernelChoice::of_number(p.count_or(kernel, 0))};
     if (p.has(tile)) execution.tile = p.tile_;
     return execution;
 }

@@ -137,9 +137,10 @@ enum class Field : std::uint8_t {
     l2,
     launch,
     software,
+    kernel,
     mode
 };
-inline constexpr std::size_t field_count = 69;
+inline constexpr std::size_t field_count = 70;
 
 enum class FieldKind : std::uint8_t { count, flag, word, text };
 

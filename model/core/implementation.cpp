@@ -49,7 +49,8 @@ constexpr std::array implementations{
     Word{Implementation::register_tiled, std::string_view("register_tiled")},
     Word{Implementation::mma, std::string_view("mma")},
     Word{Implementation::wgmma, std::string_view("wgmma")},
-    Word{Implementation::custom, std::string_view("custom")}};
+    Word{Implementation::custom, std::string_view("custom")},
+    Word{Implementation::engine, std::string_view("engine")}};
 
 constexpr std::array l2_states{Word{L2State::warm, std::string_view("warm")},
                                Word{L2State::cold, std::string_view("cold")},

@@ -50,7 +50,8 @@ enum class Implementation : std::uint8_t {
     register_tiled,
     mma,
     wgmma,
-    custom  ///< all_reduce: an engine's own, over the memory of its peers
+    custom,  ///< all_reduce: an engine's own, over the memory of its peers
+    engine   ///< the kernel of an engine that the fields `software` and `kernel` name
 };
 
 /// State of the L2 cache when the operation starts. It holds the inputs (warm), or other data that
@@ -79,6 +80,7 @@ struct Execution {
     SoftwareChoice
         software{};  ///< whose kernels run; the usual one leaves it to the implementation
     RunMode mode = RunMode::usual;
+    KernelChoice kernel{};  ///< of that software; the usual one leaves it to the software
 };
 
 /// Whether the kernels are PyTorch's, written or generated.

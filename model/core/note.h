@@ -149,6 +149,16 @@ struct OtherVersion {
     SoftwareChoice fitted;
 };
 
+/// The kernel of an engine whose time it is.
+struct EngineKernel {
+    KernelChoice kernel;
+};
+
+/// The host takes longer over an eager call than the GPU, which would need `kernels` in a graph.
+struct HostBound {
+    Time kernels;
+};
+
 }  // namespace note
 
 using Note =
@@ -158,6 +168,7 @@ using Note =
                  note::PowerLimited, note::QuantisedInput, note::RotatedWeights, note::WholeSectors,
                  note::WholeBursts, note::Serialised, note::DoesNotFit, note::UnsplitKeys,
                  note::EstimatedKernel, note::ProductAlone, note::PointwiseAfter, note::BiasSpread,
-                 note::PaddedOperands, note::OtherSoftware, note::OtherVersion>;
+                 note::PaddedOperands, note::OtherSoftware, note::OtherVersion,
+                 note::EngineKernel, note::HostBound>;
 
 }  // namespace ridge::model

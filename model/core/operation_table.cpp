@@ -113,6 +113,8 @@ constexpr std::array<FieldInfo, field_count> fields{{
      "what the time holds: kernel, graph, or stream (eager calls)", "kernel"},
     {software, "software", FieldKind::word,
      "library, framework or engine that runs it: NAME or NAME-VERSION", "the newest of all"},
+    {kernel, "kernel", FieldKind::word, "kernel of that software, by its own name",
+     "what the software picks"},
     {mode, "mode", FieldKind::word, "how the software runs: auto, eager, compiled or graph",
      "auto"},
 }};
@@ -121,7 +123,7 @@ constexpr std::array common_required_rows{rows, cols};
 constexpr std::array matmul_required{m, n, k};
 constexpr std::array matmul_optional{dtype,    batch,    accumulate, out_dtype, a_layout,
                                      b_layout, epilogue, impl,       tile,      l2,
-                                     launch,   software, mode};
+                                     launch,   software, kernel,     mode};
 constexpr std::array attention_required{heads, head_dim};
 constexpr std::array attention_optional{dtype,  kv_dtype, batch,  kv_heads, seq,   seq_q,
                                         seq_kv, causal,   window, kv_write, paged, direction,

@@ -28,14 +28,55 @@ struct Names {
     std::vector<std::unique_ptr<const std::string>> texts;
 };
 
-Names& names_seen() {
+Names& software_seen() {
     static Names names;
     return names;
+}
+
+Names& kernels_seen() {
+    static Names names;
+    return names;
+}
+
+/// The number of a name, from 1; a new name gets the next one.
+std::uint16_t number_in(Names& names, std::string_view name, const char* field) {
+    const std::lock_guard lock(names.mutex);
+    if (const auto found = names.numbers.find(name); found != names.numbers.end()) {
+        return found->second;
+    }
+    if (names.texts.size() == most_names) {
+        throw InputError(std::string(field) + ": too many different names");
+    }
+    names.texts.push_back(std::make_unique<const std::string>(name));
+    const auto number = static_cast<std::uint16_t>(names.texts.size());
+    names.numbers.emplace(name, number);
+    return number;
+}
+
+std::uint16_t checked_in(Names& names, std::int64_t number) {
+    const std::lock_guard lock(names.mutex);
+    RIDGE_CONTRACT(number >= 0 && number <= static_cast<std::int64_t>(names.texts.size()));
+    return static_cast<std::uint16_t>(number);
+}
+
+std::string_view text_in(Names& names, std::uint16_t number) {
+    if (number == 0) return {};
+    const std::lock_guard lock(names.mutex);
+    return *names.texts[number - 1U];
 }
 
 bool is_plain(char letter) {
     return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') || letter == '-' ||
            letter == '_' || letter == '.' || letter == '+';
+}
+
+bool is_letter(char letter) {
+    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z');
+}
+
+/// Engines name kernels after classes and functions.
+bool is_of_kernel(char letter) {
+    return is_plain(letter) || is_letter(letter) || letter == ':';
 }
 
 }  // namespace
@@ -47,35 +88,40 @@ SoftwareChoice SoftwareChoice::named(std::string_view name) {
             "software: '" + std::string(name.substr(0, longest_name)) + "' is not a name", {},
             "give NAME or NAME-VERSION, such as pytorch-2.11");
     }
-    Names& names = names_seen();
-    const std::lock_guard lock(names.mutex);
     SoftwareChoice choice;
-    if (const auto found = names.numbers.find(name); found != names.numbers.end()) {
-        choice.number_ = found->second;
-        return choice;
-    }
-    if (names.texts.size() == most_names) throw InputError("software: too many different names");
-    names.texts.push_back(std::make_unique<const std::string>(name));
-    choice.number_ = static_cast<std::uint16_t>(names.texts.size());
-    names.numbers.emplace(name, choice.number_);
+    choice.number_ = number_in(software_seen(), name, "software");
     return choice;
 }
 
 SoftwareChoice SoftwareChoice::of_number(std::int64_t number) {
     SoftwareChoice choice;
-    if (number == 0) return choice;
-    Names& names = names_seen();
-    const std::lock_guard lock(names.mutex);
-    RIDGE_CONTRACT(number >= 0 && number <= static_cast<std::int64_t>(names.texts.size()));
-    choice.number_ = static_cast<std::uint16_t>(number);
+    choice.number_ = checked_in(software_seen(), number);
     return choice;
 }
 
 std::string_view SoftwareChoice::name() const {
-    if (is_usual()) return {};
-    Names& names = names_seen();
-    const std::lock_guard lock(names.mutex);
-    return *names.texts[number_ - 1U];
+    return text_in(software_seen(), number_);
+}
+
+KernelChoice KernelChoice::named(std::string_view name) {
+    if (name.empty() || name.size() > longest_name || !is_letter(name.front()) ||
+        !std::all_of(name.begin(), name.end(), is_of_kernel)) {
+        throw InputError("kernel: '" + std::string(name.substr(0, longest_name)) +
+                         "' is not the name of a kernel");
+    }
+    KernelChoice choice;
+    choice.number_ = number_in(kernels_seen(), name, "kernel");
+    return choice;
+}
+
+KernelChoice KernelChoice::of_number(std::int64_t number) {
+    KernelChoice choice;
+    choice.number_ = checked_in(kernels_seen(), number);
+    return choice;
+}
+
+std::string_view KernelChoice::name() const {
+    return text_in(kernels_seen(), number_);
 }
 
 std::string_view name_of(RunMode mode) {

@@ -1,4 +1,5 @@
-// Which software carries out an operation, and how it runs: the fields `software` and `mode`.
+// Which software carries out an operation, with which of its kernels, and how it runs: the fields
+// `software`, `kernel` and `mode`.
 //
 //   execution.software = SoftwareChoice::named("pytorch-2.11");   // a name, with or without version
 //   execution.mode = RunMode::compiled;
@@ -32,6 +33,28 @@ class SoftwareChoice {
     [[nodiscard]] std::string_view name() const;
 
     friend constexpr bool operator==(SoftwareChoice, SoftwareChoice) = default;
+
+  private:
+    std::uint16_t number_ = 0;
+};
+
+/// A kernel of an engine, by the name that the engine gives it: the field `kernel`. Which names exist
+/// depends on the data files, as with software.
+class KernelChoice {
+  public:
+    /// What the software picks.
+    constexpr KernelChoice() = default;
+
+    /// InputError if the text is not a name, or too many names were seen.
+    [[nodiscard]] static KernelChoice named(std::string_view name);
+    [[nodiscard]] static KernelChoice of_number(std::int64_t number);
+
+    [[nodiscard]] constexpr bool is_usual() const { return number_ == 0; }
+    [[nodiscard]] std::int64_t number() const { return number_; }
+    /// "" for the usual choice.
+    [[nodiscard]] std::string_view name() const;
+
+    friend constexpr bool operator==(KernelChoice, KernelChoice) = default;
 
   private:
     std::uint16_t number_ = 0;

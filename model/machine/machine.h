@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "hardware/description.h"
 #include "hardware/quantity.h"
@@ -22,6 +23,7 @@
 #include "model/machine/attention_parameters.h"
 #include "model/machine/cluster.h"
 #include "model/machine/collective_kernels.h"
+#include "model/machine/engine_kernel.h"
 #include "model/machine/evidence.h"
 #include "model/machine/fabric_parameters.h"
 #include "model/machine/launch.h"
@@ -126,6 +128,7 @@ struct Machine {
     BundledCounts bundled;                       ///< of the bundled products and attention
     MlaParameters mla;                           ///< of latent attention
     std::optional<MoeParameters> moe;            ///< of blocks of experts
+    std::vector<EngineKernel> engine;            ///< kernels of the engine that was chosen
     std::shared_ptr<const Residuals> residuals;  ///< corrections; empty: only the analytic model
     /// How to resolve the GPU for other software; empty if made of a description alone.
     std::shared_ptr<const MachineSoftware> software;

@@ -1,6 +1,7 @@
 #include "model/machine/machine_software.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "model/machine/machine.h"
 
@@ -16,6 +17,13 @@ bool allows(const std::vector<Value>& listed, Value value) {
 bool runs_in(RunMode rule, RunMode asked) {
     if (rule == RunMode::usual || rule == asked) return true;
     return rule == RunMode::eager && asked != RunMode::compiled;
+}
+
+bool is_for(const KernelRule& rule, OperationKind kind, DataType type) {
+    const bool possible = rule.recipe != nullptr ||
+                          rule.implementation == Implementation::automatic ||
+                          has(kind, rule.implementation);
+    return possible && allows(rule.operations, kind) && allows(rule.types, type);
 }
 
 }  // namespace
@@ -37,17 +45,36 @@ const Machine& MachineSoftware::with(SoftwareChoice software) const {
     return *kept;
 }
 
-const KernelRule* MachineSoftware::find(OperationKind kind, DataType type, std::int32_t capability,
-                                        RunMode mode) const {
+const KernelRule* MachineSoftware::find(const RuleQuery& query) const {
+    const OperationKind kind = kind_of(query.operation);
+    const DataType type = type_of(query.operation);
+    std::optional<EngineSymbols> symbols;
+    const auto holds = [&](const EngineExpressions* when) {
+        if (when == nullptr) return true;
+        if (!symbols) symbols.emplace(query.operation, query.machine);
+        return when->value(when->last(), *symbols) != 0;
+    };
     for (const KernelRule& rule : rules_) {
-        const bool possible =
-            rule.implementation == Implementation::automatic || has(kind, rule.implementation);
-        if (possible && runs_in(rule.mode, mode) && allows(rule.operations, kind) &&
-            allows(rule.types, type) && allows(rule.capabilities, capability)) {
-            return &rule;
+        if (!is_for(rule, kind, type) || !runs_in(rule.mode, query.mode) ||
+            !allows(rule.capabilities, query.machine.compute_capability)) {
+            continue;
         }
+        const bool fits = query.kernel.is_usual() ? holds(rule.when.get())
+                                                  : rule.name == query.kernel;
+        if (fits) return &rule;
     }
     return nullptr;
+}
+
+std::vector<std::string> MachineSoftware::names_of_kernels(OperationKind kind,
+                                                           DataType type) const {
+    std::vector<std::string> names;
+    for (const KernelRule& rule : rules_) {
+        if (rule.name.is_usual() || !is_for(rule, kind, type)) continue;
+        const std::string name(rule.name.name());
+        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+    return names;
 }
 
 SoftwareChoice MachineSoftware::fitted_version(SoftwareChoice software) const {

@@ -1,13 +1,14 @@
 // Which kernels a piece of software runs on a GPU, and how to resolve the GPU for other software.
 //
 //   const Machine& with = machine.software->with(SoftwareChoice::named("vllm-0.24.0"));
-//   const KernelRule* rule = with.software->find(OperationKind::attention, DataType::bf16, mode);
+//   const KernelRule* rule = with.software->find({operation, with, mode});
 //
 // The rules come from [[kernel]] of software/NAME-VERSION/software.toml (`model/catalogue/software.h`):
 // the software's own, then those of the software that it uses. The first that fits decides. A machine
 // that no software was chosen for has no rules; it is resolved again when a choice is first asked for.
 //
-// Limits: a rule knows the operation, its type, the compute capability and the mode, not the shape.
+// A rule with a recipe (`engine_kernel.h`) is one kernel of an engine; it has a name, and may have a
+// condition over the operation's fields.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -22,6 +24,7 @@
 #include "model/core/fields.h"
 #include "model/core/implementation.h"
 #include "model/core/software_choice.h"
+#include "model/machine/engine_kernel.h"
 
 namespace ridge::model {
 
@@ -35,6 +38,17 @@ struct KernelRule {
     RunMode mode = RunMode::usual;           ///< usual: every mode
     Implementation implementation = Implementation::automatic;
     SoftwareChoice software;  ///< whose kernels they are
+    KernelChoice name;        ///< as the engine calls it; the usual choice if it has no name
+    std::shared_ptr<const EngineRecipe> recipe;       ///< of an engine's kernel; else null
+    std::shared_ptr<const EngineExpressions> when{};  ///< its only expression; null: always
+};
+
+/// What a rule is looked up by.
+struct RuleQuery {
+    const Operation& operation;
+    const Machine& machine;
+    RunMode mode = RunMode::usual;
+    KernelChoice kernel{};  ///< by name; the usual choice: the first that fits
 };
 
 class MachineSoftware {
@@ -56,9 +70,14 @@ class MachineSoftware {
 
     [[nodiscard]] SoftwareChoice chosen() const { return chosen_; }
 
-    /// The first rule that fits; null if there is none.
-    [[nodiscard]] const KernelRule* find(OperationKind kind, DataType type, std::int32_t capability,
-                                         RunMode mode) const;
+    /// The first rule that fits; null if there is none. A kernel asked for by name needs to hold the
+    /// operation, its type and the GPU only.
+    [[nodiscard]] const KernelRule* find(const RuleQuery& query) const;
+
+    /// The names of the kernels for an operation of this type.
+    [[nodiscard]] std::vector<std::string> names_of_kernels(OperationKind kind, DataType type) const;
+
+    [[nodiscard]] const std::vector<KernelRule>& rules() const { return rules_; }
 
     /// The version that the parameters of this software were fitted to, if it is another one.
     [[nodiscard]] SoftwareChoice fitted_version(SoftwareChoice software) const;

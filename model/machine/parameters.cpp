@@ -1,6 +1,9 @@
 #include "model/machine/parameters.h"
 
 #include <algorithm>
+#include <map>
+#include <mutex>
+#include <utility>
 
 #include "hardware/units.h"
 #include "model/machine/schema.h"
@@ -106,6 +109,61 @@ std::vector<hardware::Field> parameter_fields() {
         fields.push_back(field_of(section, row));
     });
     return fields;
+}
+
+namespace {
+
+/// The kernel of a section; null if the machine has none.
+template <class SomeMachine>
+auto* kernel_in(SomeMachine& machine, const std::string& section) {
+    const auto found =
+        std::find_if(machine.engine.begin(), machine.engine.end(),
+                     [&](const EngineKernel& each) { return each.recipe->section == section; });
+    return found == machine.engine.end() ? nullptr : &*found;
+}
+
+/// The parameters of a kernel, made once.
+std::vector<ModelParameter> made_for(const std::string& section, const LawInfo& law) {
+    std::vector<ModelParameter> all;
+    for (std::size_t i = 0; i < law.parameters.size(); ++i) {
+        const LawParameter& each = law.parameters[i];
+        ModelParameter made;
+        made.field = *schema().find(section + '.' + std::string(each.name));
+        made.name = each.name;
+        made.origin = each.origin;
+        made.read = [section, i](const Machine& machine) -> std::optional<double> {
+            const EngineKernel* const kernel = kernel_in(machine, section);
+            return kernel == nullptr ? std::nullopt : std::optional(kernel->values[i]);
+        };
+        made.write = [section, i](Machine& machine, double value) {
+            EngineKernel* const kernel = kernel_in(machine, section);
+            if (kernel != nullptr) kernel->values[i] = value;
+            return kernel != nullptr;
+        };
+        all.push_back(std::move(made));
+    }
+    return all;
+}
+
+}  // namespace
+
+std::vector<const ModelParameter*> engine_parameters(std::string_view section) {
+    static std::mutex mutex;
+    static std::map<std::string, std::vector<ModelParameter>, std::less<>> kept;
+    const std::lock_guard lock(mutex);
+    auto found = kept.find(section);
+    for (const LawInfo& law : law_table()) {
+        const std::string start = std::string(engine_section) + '.' + std::string(law.name) + '.';
+        if (found != kept.end() || !section.starts_with(start)) continue;
+        found = kept.emplace(section, made_for(std::string(section), law)).first;
+        for (ModelParameter& each : found->second) {
+            each.section = std::string_view(found->first).substr(model_section.size() + 1);
+        }
+    }
+    std::vector<const ModelParameter*> all;
+    if (found == kept.end()) return all;
+    for (const ModelParameter& each : found->second) all.push_back(&each);
+    return all;
 }
 
 const ModelParameter* find_parameter(std::string_view path) {

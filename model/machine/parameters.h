@@ -36,6 +36,10 @@ struct ModelParameter {
 /// Only the fields, without functions, as a schema needs them.
 [[nodiscard]] std::vector<hardware::Field> parameter_fields();
 
+/// The parameters of an engine's kernel, by its section model.engine.LAW.SOFTWARE.KERNEL; none if there is
+/// no such law. They last as long as the program, and read and write machines that have the kernel.
+[[nodiscard]] std::vector<const ModelParameter*> engine_parameters(std::string_view section);
+
 /// The parameter of this path, or nullptr.
 [[nodiscard]] const ModelParameter* find_parameter(std::string_view path);
 

@@ -36,12 +36,12 @@ double tiles_of(const Matmul& op, Tile tile) {
 }
 
 /// A kernel for int8 operands and its tile.
-struct KernelChoice {
+struct ProductChoice {
     Tile tile;
     const IntegerTileCode& code;
 };
 
-KernelChoice choice_of(const Matmul& op, const TorchProductCode& all, double sms) {
+ProductChoice choice_of(const Matmul& op, const TorchProductCode& all, double sms) {
     constexpr std::int64_t vector = 16;
     constexpr Tile small{64, 64, 128};
     constexpr Tile tall{128, 64, 128};
@@ -51,11 +51,11 @@ KernelChoice choice_of(const Matmul& op, const TorchProductCode& all, double sms
     const bool n_aligned = op.n % vector == 0;
     const bool few = tiles_of(op, small) < all.choice.integer_tiles.few * sms;
     if (k_aligned && n_aligned)
-        return few ? KernelChoice{small, all.small_tiles} : KernelChoice{tall, all.tall_tiles};
+        return few ? ProductChoice{small, all.small_tiles} : ProductChoice{tall, all.tall_tiles};
     if (k_aligned && tiles_of(op, large) <= sms) return {large, all.odd_results};
     if (n_aligned && tiles_of(op, large) >= all.choice.integer_tiles.large * sms)
         return {large, all.large_unaligned};
-    return few ? KernelChoice{small, all.small_unaligned} : KernelChoice{tall, all.tall_unaligned};
+    return few ? ProductChoice{small, all.small_unaligned} : ProductChoice{tall, all.tall_unaligned};
 }
 
 }  // namespace
@@ -72,7 +72,7 @@ MatmulTime integer_product_time(const MatmulSituation& s) {
     const Matmul& op = s.op;
     const double sms = real(s.machine.sm_count);
     const TorchProductCode& all = *s.machine.torch_product;
-    const KernelChoice choice = choice_of(op, all, sms);
+    const ProductChoice choice = choice_of(op, all, sms);
     const IntegerTileCode& code = choice.code;
     const double filled = tiles_of(op, choice.tile) / sms;
     const double rounds =

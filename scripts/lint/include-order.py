@@ -15,7 +15,7 @@ import sys
 HARDWARE = ["hardware"]
 MODEL_CORE = ["model/core", "model/expression"]
 MODEL_BASE = HARDWARE + MODEL_CORE + ["model/machine", "model/roof", "model/bundled"]
-MODEL = MODEL_BASE + ["model", "model/catalogue", "model/matmul", "model/attention", "model/mla", "model/moe", "model/recurrence", "model/token_wise", "model/streams", "model/access",
+MODEL = MODEL_BASE + ["model", "model/catalogue", "model/engine", "model/matmul", "model/attention", "model/mla", "model/moe", "model/recurrence", "model/token_wise", "model/streams", "model/access",
                       "model/collectives", "model/footprint", "model/allocator", "model/residual"]
 RECORD = MODEL + ["measure/statistics", "measure/record"]
 CUDA = "measure/cuda/"
@@ -28,6 +28,7 @@ ROOMS = {
     "model/machine": HARDWARE + MODEL_CORE,
     "model/catalogue": HARDWARE + MODEL_CORE + ["model/machine"],
     "model/roof": HARDWARE + MODEL_CORE + ["model/machine"],
+    "model/engine": HARDWARE + MODEL_CORE + ["model/machine", "model/roof"],
     "model/matmul": MODEL_BASE,
     "model/attention": MODEL_BASE,
     "model/mla": MODEL_BASE,

@@ -22,7 +22,8 @@ std::string sample_of(const FieldInfo& info) {
         {"l2", "cold"},           {"launch", "graph"},       {"software", "pytorch-2.11"},
         {"mode", "eager"},        {"pattern", "divergent"},  {"axis", "columns"},
         {"nvls", "off"},          {"phase", "decode"},       {"part", "conv+scan"},
-        {"weight_dtype", "int4"}, {"kv_dtype", "fp8"},       {"distribution", "power_law_1.2"}};
+        {"weight_dtype", "int4"}, {"kv_dtype", "fp8"},       {"distribution", "power_law_1.2"},
+        {"kernel", "torch.nn.functional.linear"}};
     if (info.kind == FieldKind::count) return "48";
     if (info.kind == FieldKind::flag) return "1";
     return words.at(info.name);
@@ -100,8 +101,9 @@ TEST_CASE("invalid values are refused with the field's name", "[fields]") {
     for (const FieldInfo& info : field_table()) {
         if (info.kind == FieldKind::text) continue;
         for (const char* text : {"", "-1", "nonsense", "1e3x", "99999999999999999999", "4,5"}) {
-            // Which software there is, the data say.
-            if (info.field == Field::software && text == std::string("nonsense")) continue;
+            // Which software and kernels there are, the data say.
+            const bool by_data = info.field == Field::software || info.field == Field::kernel;
+            if (by_data && text == std::string("nonsense")) continue;
             INFO(info.name << " = '" << text << "'");
             Parameters parameters;
             const std::string message = message_of([&] { parameters.set(info.field, text); });

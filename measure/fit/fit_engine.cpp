@@ -1,0 +1,118 @@
+// Fits the values of engine kernels' laws to tables of serving engines.
+//
+// Each kernel on each GPU is one fit, with a machine for its software. Rows are kept for judging by their
+// shape: whole pairs of n and k, and single shapes, so that the errors on them are those of a user. The
+// band is the spread of cross-validated residuals. Rows whose kernel no file of the software describes
+// are left out.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "hardware/error.h"
+#include "measure/fit/fit.h"
+#include "measure/fit/left_out.h"
+#include "measure/statistics/quantile.h"
+#include "model/machine/engine_kernel.h"
+#include "model/machine/machine_software.h"
+#include "model/machine/parameters.h"
+#include "model/machine/schema.h"
+#include "model/software.h"
+
+namespace ridge::measure {
+namespace {
+
+/// Tables of engines that the laws cover.
+const std::vector<std::string> tables{"engine_matmul"};
+
+/// Laws have many parameters that share their effects.
+constexpr int most_fit_steps = 400;
+
+/// Rows of one kernel of an engine, by its section of parameters.
+using KernelRows = std::map<std::string, std::vector<MeasuredRow>>;
+
+std::string engine_group(const MeasuredRow& row, const model::Prediction& prediction) {
+    return row.gpu + " " + std::string(row.execution.software.name()) + " " +
+           std::string(row.execution.kernel.name()) + " " +
+           std::string(name_of(prediction.limiter));
+}
+
+KernelRows by_kernel(std::vector<MeasuredRow> rows, const model::Machine& machine) {
+    KernelRows kernels;
+    for (MeasuredRow& row : rows) {
+        if (row.execution.software.is_usual() || is_left_out(row.operation)) continue;
+        const model::SoftwareRun run = model::run_of(row.operation, row.execution, machine);
+        if (run.kernel == nullptr || !run.refusal.empty()) continue;
+        kernels[run.kernel->recipe->section].push_back(std::move(row));
+    }
+    return kernels;
+}
+
+/// The free parameters of a kernel: those that its files state.
+std::vector<FreeParameter> parameters_of_kernel(const std::string& section,
+                                                const model::Machine& machine) {
+    std::vector<FreeParameter> free;
+    for (const model::ModelParameter* const each : model::engine_parameters(section)) {
+        const auto value = each->read(machine);
+        if (each->origin == model::Origin::tables && value && *value > 0.0) free.push_back({each});
+    }
+    return free;
+}
+
+/// Half-widths of the 80 % band from the residuals ln(predicted / measured) of held-out rows.
+void add_band(const std::string& section, std::vector<double> residuals, FitReport& report) {
+    if (residuals.empty()) return;
+    constexpr double tenth = 0.1;
+    std::sort(residuals.begin(), residuals.end());
+    constexpr double least = 0.01;  // in ln
+    const double below = std::max(quantile(residuals, 1.0 - tenth), least);
+    const double above = std::max(-quantile(residuals, tenth), least);
+    const auto add = [&](std::string_view name, double value) {
+        FittedParameter band;
+        band.field = section + '.' + std::string(name);
+        band.number = value;
+        band.value = toml_value(*model::schema().find(band.field), value);
+        report.parameters.push_back(std::move(band));
+    };
+    add(model::band_below_name, below);
+    add(model::band_above_name, above);
+}
+
+}  // namespace
+
+std::vector<FitReport> fit_engine(const FitRequest& request) {
+    std::map<std::string, std::vector<MeasuredRow>> of_gpu;
+    for (MeasuredRow& row : table_rows(request, tables)) {
+        const bool wanted =
+            request.gpus.empty() ||
+            std::find(request.gpus.begin(), request.gpus.end(), row.gpu) != request.gpus.end();
+        if (wanted) of_gpu[row.gpu].push_back(std::move(row));
+    }
+    std::vector<FitReport> reports;
+    for (auto& [gpu, rows] : of_gpu) {
+        const model::Machine usual = request.machine(gpu);
+        const model::SoftwareChoice only = usual.software->chosen();
+        if (!only.is_usual()) {
+            std::erase_if(rows, [only](const MeasuredRow& row) {
+                return row.execution.software != only;
+            });
+        }
+        for (auto& [section, of_kernel] : by_kernel(std::move(rows), usual)) {
+            const model::Machine& machine =
+                model::machine_with(usual, of_kernel.front().execution.software);
+            FitProblem problem;
+            problem.rows = std::move(of_kernel);
+            problem.machines.emplace(gpu, machine);
+            problem.parameters = parameters_of_kernel(section, machine);
+            problem.steps = most_fit_steps;
+            problem.group = engine_group;
+            problem.fold_key = fold_of_shape;
+            FitReport report = run_fit(problem);
+            add_band(section, report.held_out, report);
+            report.name = gpu + " " + section;
+            reports.push_back(std::move(report));
+        }
+    }
+    return reports;
+}
+
+}  // namespace ridge::measure

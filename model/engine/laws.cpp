@@ -1,0 +1,30 @@
+#include "model/engine/laws.h"
+
+#include <array>
+#include <utility>
+
+#include "model/engine/tiled_product.h"
+
+namespace ridge::model {
+namespace {
+
+using LawFunction = LawTime (*)(const LawCall& call);
+
+constexpr std::array<std::pair<std::string_view, LawFunction>, 1> functions{
+    {{"tiled_product", &tiled_product}}};
+
+std::vector<LawFunction> by_index() {
+    std::vector<LawFunction> all(law_table().size(), nullptr);
+    for (const auto& [name, function] : functions) all[law_index(name)] = function;
+    for (const LawFunction each : all) RIDGE_CONTRACT(each != nullptr);
+    return all;
+}
+
+}  // namespace
+
+LawTime time_of(const LawCall& call) {
+    static const std::vector<LawFunction> all = by_index();
+    return all[call.kernel.recipe->law](call);
+}
+
+}  // namespace ridge::model

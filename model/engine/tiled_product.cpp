@@ -1,0 +1,250 @@
+#include "model/engine/tiled_product.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "hardware/checked.h"
+#include "model/core/real.h"
+#include "model/machine/tiled_product_parameters.h"
+#include "model/roof/overlap.h"
+
+namespace ridge::model {
+namespace {
+
+/// How the dispatch cuts a product.
+struct Cut {
+    double rows;  ///< tiles along m, whole clusters
+    double columns;
+    double steps;  ///< of one tile along k
+    double tiles;
+    double blocks;  ///< that run at once
+    double waves;
+    Tile tile;
+    double cluster_rows;
+    double cluster_columns;
+    double split;
+};
+
+/// Operands and result in memory.
+struct Sides {
+    double a;
+    double b;
+    double c;
+    double row;     ///< bytes of one row of A along k
+    double column;  ///< bytes of one column of B along k
+};
+
+class TiledCall {
+  public:
+    explicit TiledCall(const LawCall& call)
+        : call_(call),
+          op_(std::get<Matmul>(call.operation)),
+          p_(set_of_values(tiled_product_table(), call.kernel.values)),
+          cut_(cut()),
+          sides_(sides()) {}
+
+    [[nodiscard]] LawTime result() const {
+        LawTime t;
+        const Time tiles = time_of_tiles();
+        t.dram_read = (dram_reads() + reread()) * units::B;
+        t.dram_write = sides_.c * found_no_more(sides_.a + sides_.c + sides_.b) * units::B;
+        const Time dram = (t.dram_read + t.dram_write) /
+                          (call_.machine.dram_bandwidth * p_.dram);
+        const Time edges = time_of_edges();
+        const Time power = time_of_power();
+        const Time product = combined({tiles, dram, edges, power}, Overlap{p_.overlap});
+        t.quantise = time_of_quantising();
+        const Time end = cycles(p_.end, TileAttribute::end);
+        t.kernels = p_.start + end + product + t.quantise;
+        t.host = p_.host;
+        t.l2 = l2_bytes() * units::B;
+        t.executed = 2.0 * cut_.tiles * cut_.split * cut_.steps * real(cut_.tile.m) *
+                     real(cut_.tile.n) * real(cut_.tile.k) * units::FLOP;
+        t.launches = t.quantise > Time{} ? 2 : 1;
+        t.tiling = tiling();
+        add_terms(t, {tiles, dram, edges, power}, p_.start + end);
+        return t;
+    }
+
+  private:
+    struct Parts {
+        Time tiles;
+        Time dram;
+        Time edges;
+        Time power;
+    };
+
+    [[nodiscard]] std::int64_t attribute(TileAttribute which) const {
+        return call_.attributes[static_cast<std::size_t>(which)];
+    }
+    /// At least 1.
+    [[nodiscard]] std::int64_t whole(TileAttribute which) const {
+        return std::max<std::int64_t>(attribute(which), 1);
+    }
+    template <std::size_t size>
+    [[nodiscard]] Time cycles(const std::array<Cycles, size>& all, TileAttribute which) const {
+        const auto index = std::min(static_cast<std::size_t>(whole(which)), size) - 1;
+        return all[index] / call_.machine.tensor_clock;
+    }
+
+    [[nodiscard]] Cut cut() const {
+        Cut c{};
+        c.tile = {.m = static_cast<std::int32_t>(whole(TileAttribute::rows)),
+                  .n = static_cast<std::int32_t>(whole(TileAttribute::columns)),
+                  .k = static_cast<std::int32_t>(whole(TileAttribute::depth))};
+        const std::int64_t along_m = whole(TileAttribute::cluster_rows);
+        const std::int64_t along_n = whole(TileAttribute::cluster_columns);
+        const std::int64_t split = whole(TileAttribute::split);
+        c.cluster_rows = real(along_m);
+        c.cluster_columns = real(along_n);
+        c.split = real(split);
+        c.rows = real(ceil_divide(ceil_divide(op_.m, c.tile.m), along_m) * along_m);
+        c.columns = real(ceil_divide(ceil_divide(op_.n, c.tile.n), along_n) * along_n);
+        c.steps = real(ceil_divide(op_.k, c.tile.k * split));
+        c.tiles = real(op_.batch) * c.rows * c.columns;
+        c.blocks = real(call_.machine.sm_count * whole(TileAttribute::blocks));
+        const double even = std::max(1.0, c.tiles * c.split / c.blocks);
+        c.waves = p_.whole_waves * std::ceil(even) + (1.0 - p_.whole_waves) * even;
+        return c;
+    }
+
+    [[nodiscard]] Sides sides() const {
+        const double k = real(op_.k);
+        return {.a = real(op_.batch) * operand_bytes(op_.type, real(op_.m), k),
+                .b = real(op_.batch) *
+                     operand_bytes(op_.type, real(op_.n), k, Operand::weights),
+                .c = real(op_.batch) * real(op_.m) * real(op_.n) * real(size_of(op_.output)),
+                .row = operand_bytes(op_.type, 1.0, k),
+                .column = real(bits_of(op_.type)) / 8.0 * k};
+    }
+
+    /// The steps of all waves, and the ends of all but one (G2): that one overlaps nothing.
+    [[nodiscard]] Time time_of_tiles() const {
+        const double shown = attribute(TileAttribute::overlaps) != 0 ? p_.later_end : 1.0;
+        return cut_.waves * cut_.steps * cycles(p_.step, TileAttribute::step) +
+               (cut_.waves - 1.0) * shown * cycles(p_.end, TileAttribute::end);
+    }
+
+    /// Share of data that is not found again after so many bytes (G3).
+    [[nodiscard]] double found_no_more(double bytes) const {
+        constexpr double steepness = 4.0;
+        const double capacity = call_.machine.l2.size.base() * p_.kept;
+        if (call_.execution.l2 != L2State::warm || capacity <= 0.0) return 1.0;
+        return 1.0 / (1.0 + std::pow(capacity / std::max(bytes, 1.0), steepness));
+    }
+
+    /// Bytes that are read once from DRAM. In a graph the measured calls rotated over weights.
+    [[nodiscard]] double dram_reads() const {
+        const bool rotates = call_.execution.launch != LaunchMode::kernel;
+        const double copies = rotates ? real(whole(TileAttribute::copies)) : 1.0;
+        const bool all = rotates && attribute(TileAttribute::rotates) != 0;
+        const double others = (all ? copies : 1.0) * (sides_.a + sides_.c);
+        return sides_.b * found_no_more(copies * sides_.b + others) +
+               sides_.a * found_no_more(others + sides_.b);
+    }
+
+    /// Bytes of the operands that the tiles of one wave read, in the order along the shorter side.
+    [[nodiscard]] double wave_bytes() const {
+        double rows = 0.0;
+        double columns = 0.0;
+        if (cut_.rows <= cut_.columns) {
+            rows = std::min(cut_.rows, cut_.blocks);
+            columns = std::min(cut_.columns, std::max(1.0, cut_.blocks / cut_.rows));
+        } else {
+            columns = std::min(cut_.columns, cut_.blocks);
+            rows = std::min(cut_.rows, std::max(1.0, cut_.blocks / cut_.columns));
+        }
+        return rows * real(cut_.tile.m) * sides_.row + columns * real(cut_.tile.n) * sides_.column;
+    }
+
+    /// Bytes between the L2 and the multiprocessors; a cluster's shared loads count once (G4).
+    [[nodiscard]] double l2_bytes() const {
+        const double of_tile = real(cut_.tile.m) / cut_.cluster_columns * sides_.row +
+                               real(cut_.tile.n) / cut_.cluster_rows * sides_.column;
+        return cut_.tiles * of_tile + sides_.c;
+    }
+
+    /// Bytes that blocks read from DRAM again because a wave's exceed the L2 (G4).
+    [[nodiscard]] double reread() const {
+        constexpr double steepness = 3.0;
+        const double again = std::max(0.0, l2_bytes() - sides_.a - sides_.b - sides_.c);
+        const double capacity = call_.machine.l2.size.base();
+        if (p_.reread <= 0.0 || again <= 0.0) return 0.0;
+        return p_.reread * again / (1.0 + std::pow(capacity / wave_bytes(), steepness));
+    }
+
+    /// Filling what tiles load beyond the edges of the operands (G5).
+    [[nodiscard]] Time time_of_edges() const {
+        if (p_.edge <= BytesPerCycle{}) return {};
+        const double rows = cut_.rows * real(cut_.tile.m) - real(op_.m);
+        const double columns = cut_.columns * real(cut_.tile.n) - real(op_.n);
+        const double bytes = rows * sides_.row * cut_.columns / cut_.cluster_columns +
+                             columns * sides_.column * cut_.rows / cut_.cluster_rows;
+        const Bandwidth rate =
+            p_.edge * call_.machine.tensor_clock * real(call_.machine.sm_count);
+        return bytes * units::B / rate;
+    }
+
+    [[nodiscard]] Time time_of_power() const {
+        const auto peak = call_.machine.tensor_peak(op_.type);
+        if (p_.sustained <= 0.0 || !peak) return {};
+        return call_.work.flop() / (*peak * p_.sustained);
+    }
+
+    /// The pass over the input before the product (G6).
+    [[nodiscard]] Time time_of_quantising() const {
+        if (attribute(TileAttribute::quantises) == 0) return {};
+        const Frequency clock = call_.machine.tensor_clock;
+        const double at_once = real(call_.machine.sm_count * whole(TileAttribute::quantise_rows));
+        const double rounds = std::max(1.0, real(op_.m) / at_once);
+        constexpr Overlap longer{6.0};
+        const Time row = combined({p_.quantise_row / clock,
+                                   (p_.quantise_start + real(op_.k) * p_.quantise_element) / clock},
+                                  longer);
+        Time bytes{};
+        if (p_.quantise_bytes > 0.0) {
+            constexpr double input = 2.0;  // bytes of an element before
+            const double moved = real(op_.m) * real(op_.k) * input + sides_.a;
+            bytes = moved * units::B / (call_.machine.dram_bandwidth * p_.quantise_bytes);
+        }
+        return p_.quantise + combined({rounds * row, bytes}, Overlap{4.0});
+    }
+
+    [[nodiscard]] Tiling tiling() const {
+        const double launched = cut_.rows * real(cut_.tile.m) * cut_.columns * real(cut_.tile.n);
+        const double all = cut_.tiles * cut_.split;
+        const double waves = std::ceil(all / cut_.blocks);
+        return {.tile = cut_.tile,
+                .tiles = static_cast<std::int64_t>(cut_.tiles),
+                .split = static_cast<std::int32_t>(cut_.split),
+                .blocks_per_sm = static_cast<std::int32_t>(whole(TileAttribute::blocks)),
+                .waves = static_cast<std::int64_t>(waves),
+                .tile_efficiency = real(op_.m) * real(op_.n) / launched,
+                .wave_efficiency = all / (waves * cut_.blocks)};
+    }
+
+    void add_terms(LawTime& t, const Parts& parts, Time ends) const {
+        const auto add = [&t](Resource resource, Time time, double amount) {
+            if (time > Time{}) t.terms.push_back({resource, time, amount});
+        };
+        add(Resource::tensor, std::max(parts.tiles, parts.power), call_.work.flop().base());
+        add(Resource::dram, parts.dram, (t.dram_read + t.dram_write).base());
+        add(Resource::l2, parts.edges, 0.0);
+        add(Resource::quantise, t.quantise, 0.0);
+        add(Resource::latency, ends, 0.0);
+    }
+
+    const LawCall& call_;
+    const Matmul& op_;
+    TiledProduct p_;
+    Cut cut_;
+    Sides sides_;
+};
+
+}  // namespace
+
+LawTime tiled_product(const LawCall& call) {
+    return TiledCall(call).result();
+}
+
+}  // namespace ridge::model

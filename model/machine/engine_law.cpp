@@ -1,0 +1,92 @@
+#include "model/machine/engine_law.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "hardware/error.h"
+#include "hardware/nearest.h"
+#include "model/machine/tiled_product_parameters.h"
+
+namespace ridge::model {
+namespace {
+
+template <class Set>
+std::vector<LawParameter> rows_of(std::span<const Parameter<Set>> table) {
+    std::vector<LawParameter> rows;
+    const Set usual;
+    for (const Parameter<Set>& row : table) {
+        rows.push_back({.name = row.name,
+                        .range = row.range,
+                        .meaning = row.meaning,
+                        .origin = row.origins.front(),
+                        .kind = row.kind,
+                        .dimension = row.dimension,
+                        .usual = row.read(usual)});
+    }
+    return rows;
+}
+
+constexpr hardware::Range band_range{1e-3, 3.0};
+
+std::vector<LawInfo> all_laws() {
+    std::vector<LawInfo> laws{{.name = "tiled_product",
+                               .title = "tiled product of an engine",
+                               .attributes = tiled_product_attributes(),
+                               .parameters = rows_of(tiled_product_table())}};
+    for (const LawInfo& each : laws) {
+        RIDGE_CONTRACT(each.attributes.size() <= most_attributes);
+        RIDGE_CONTRACT(each.parameters.size() <= most_law_parameters);
+    }
+    return laws;
+}
+
+hardware::Field engine_field(const LawInfo& law, std::string_view name) {
+    hardware::Field field;
+    field.path = std::string(engine_section) + '.' + std::string(law.name) + ".*.*." +
+                 std::string(name);
+    field.title = law.title;
+    return field;
+}
+
+}  // namespace
+
+std::span<const LawInfo> law_table() {
+    static const std::vector<LawInfo> laws = all_laws();
+    return laws;
+}
+
+std::size_t law_index(std::string_view name) {
+    std::vector<std::string> names;
+    for (const LawInfo& each : law_table()) {
+        if (each.name == name) return names.size();
+        names.emplace_back(each.name);
+    }
+    throw InputError("unknown law \"" + std::string(name) + "\"", {}, did_you_mean(name, names));
+}
+
+std::vector<hardware::Field> engine_fields() {
+    std::vector<hardware::Field> fields;
+    for (const LawInfo& law : law_table()) {
+        for (const LawParameter& each : law.parameters) {
+            hardware::Field field = engine_field(law, each.name);
+            field.kind = each.kind;
+            field.dimension = each.dimension;
+            field.meaning = each.meaning;
+            field.range = each.range;
+            fields.push_back(std::move(field));
+        }
+        for (const auto& [name, meaning] :
+             {std::pair(band_below_name, "ln of the time over the lower end of its 80 % band"),
+              std::pair(band_above_name, "ln of the upper end of its 80 % band over the time")}) {
+            hardware::Field field = engine_field(law, name);
+            field.kind = hardware::ValueKind::number;
+            field.meaning = meaning;
+            field.range = band_range;
+            fields.push_back(std::move(field));
+        }
+    }
+    return fields;
+}
+
+}  // namespace ridge::model

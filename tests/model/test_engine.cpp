@@ -1,0 +1,146 @@
+// Kernels of engines as data: what is chosen, refused and said, and what their law does.
+#include <string>
+
+#include "model/catalogue/catalogue.h"
+#include "model/catalogue/kernel_rules.h"
+#include "model/core/fields.h"
+#include "model/machine/machine_software.h"
+#include "model/predict.h"
+#include "model/software.h"
+#include "tests/catch.h"
+
+namespace ridge::model {
+namespace {
+
+const Machine& engine_gpu() {
+    static const Catalogue all = Catalogue::embedded();
+    static const Machine machine = all.machine("h200-sxm");
+    return machine;
+}
+
+Outcome engine_outcome(const std::string& text) {
+    const OperationText operation = parse_operation(text);
+    return predict(make_operation(operation.kind, operation.parameters),
+                   make_execution(operation.parameters), engine_gpu());
+}
+
+Prediction engine_prediction(const std::string& text) {
+    CAPTURE(text);
+    const Outcome outcome = engine_outcome(text);
+    REQUIRE(std::holds_alternative<Prediction>(outcome));
+    return std::get<Prediction>(outcome);
+}
+
+std::string engine_reason(const std::string& text) {
+    const Outcome outcome = engine_outcome(text);
+    REQUIRE(std::holds_alternative<NotModelled>(outcome));
+    return std::get<NotModelled>(outcome).reason;
+}
+
+/// Rules of a made-up engine's file with one kernel.
+std::vector<KernelRule> rules_of_text(const std::string& kernel) {
+    const std::string text =
+        "schema = 1\nkind = \"software\"\nname = \"made-1.0\"\n"
+        "needs = [\"architecture.compute_capability\"]\n\n[[kernel]]\n" +
+        kernel;
+    const Software software = read_software(SharedText::copy_of(text), "made.toml", "made.toml");
+    std::vector<hardware::Problem> problems;
+    std::vector<KernelRule> rules = rules_in(software, problems);
+    hardware::throw_problems(problems);
+    return rules;
+}
+
+}  // namespace
+
+TEST_CASE("an engine's kernel runs where its software says so, and the answer names it",
+          "[engine]") {
+    const std::string shape = "matmul m=64 n=4096 k=4096 dtype=fp8 launch=graph software=vllm-0.24.0";
+    const Prediction p = engine_prediction(shape);
+    CHECK(p.implementation == Implementation::engine);
+    const auto* const named = noted<note::EngineKernel>(p);
+    REQUIRE(named != nullptr);
+    CHECK(named->kernel.name() == "CutlassFP8ScaledMMLinearKernel");
+    REQUIRE(noted<note::QuantisedInput>(p) != nullptr);
+    CHECK(noted<note::QuantisedInput>(p)->time < p.time);
+    CHECK(p.tiling.tile == Tile{64, 64, 256});
+    const Prediction asked = engine_prediction(shape + " kernel=CutlassFP8ScaledMMLinearKernel");
+    CHECK(asked.time.base() == p.time.base());
+    CHECK(p.low < p.time);
+    CHECK(p.time < p.high);
+    CHECK(p.footprint > Bytes{});
+    CHECK(p.work.flop() == 2.0 * 64 * 4096 * 4096 * units::FLOP);
+}
+
+TEST_CASE("a kernel that the engine does not have is refused with those that it has", "[engine]") {
+    CHECK_THAT(engine_reason("matmul m=64 n=64 k=64 dtype=fp8 software=vllm-0.24.0 kernel=None"),
+               contains_text("vllm-0.24.0 has no kernel None for matmul in fp8 that ridge knows") &&
+                   contains_text("CutlassFP8ScaledMMLinearKernel"));
+    CHECK_THAT(engine_reason("matmul m=64 n=64 k=64 dtype=fp8 kernel=None"),
+               contains_text("belongs to an engine: name it in the field software"));
+    CHECK_THROWS_WITH(parse_operation("matmul m=64 n=64 k=64 kernel=\"a b\""),
+                      contains_text("kernel: 'a b' is not the name of a kernel"));
+}
+
+TEST_CASE("weights that stay in the L2 are not read again; those in DRAM are", "[engine]") {
+    const std::string shape = "matmul m=8 n=2048 k=2048 dtype=fp8 software=vllm-0.24.0 ";
+    const Prediction warm = engine_prediction(shape + "l2=warm");
+    const Prediction cold = engine_prediction(shape + "l2=cold");
+    CHECK(warm.work.dram_read < 0.2 * cold.work.dram_read);
+    CHECK(warm.time < cold.time);
+}
+
+TEST_CASE("more rows, columns or depth never take less time by much", "[engine][property]") {
+    const auto time = [](int m, int n, int k) {
+        return engine_prediction("matmul m=" + std::to_string(m) + " n=" + std::to_string(n) +
+                                 " k=" + std::to_string(k) + " dtype=fp8 software=vllm-0.24.0")
+            .time;
+    };
+    for (const int size : {256, 1024, 4096, 16384}) {
+        CHECK(time(2 * size, size, size) >= time(size, size, size));
+        CHECK(time(size, 2 * size, size) >= time(size, size, size));
+        CHECK(time(size, size, 2 * size) >= time(size, size, size));
+    }
+}
+
+TEST_CASE("the first line of a dispatch that holds gives the attributes", "[engine]") {
+    const std::vector<KernelRule> rules = rules_of_text(
+        "name = \"K\"\nlaw = \"tiled_product\"\nparameters = \"k\"\nalways = \"copies = 3\"\n"
+        "dispatch = [\"rows = 16, columns = min(n, 64), when m <= 16 and dtype == 'fp8'\", "
+        "\"rows = 32, copies = 4\"]\nwhen = \"n % 16 == 0\"\n");
+    REQUIRE(rules.size() == 1);
+    REQUIRE(rules.front().recipe != nullptr);
+    const EngineRecipe& recipe = *rules.front().recipe;
+    CHECK(recipe.section == "model.engine.tiled_product.made.k");
+    const std::span<const LawAttribute> names = law_table()[recipe.law].attributes;
+    const auto value = [&](const std::string& shape, std::string_view name) {
+        const OperationText text = parse_operation(shape);
+        const EngineSymbols symbols(make_operation(text.kind, text.parameters), engine_gpu());
+        LawAttributes all{};
+        REQUIRE(recipe.attributes(symbols, all));
+        return all[attribute_index(names, name)];
+    };
+    CHECK(value("matmul m=16 n=48 k=64 dtype=fp8", "rows") == 16);
+    CHECK(value("matmul m=16 n=48 k=64 dtype=fp8", "columns") == 48);
+    CHECK(value("matmul m=16 n=48 k=64 dtype=fp8", "copies") == 3);
+    CHECK(value("matmul m=16 n=48 k=64 dtype=bf16", "rows") == 32);
+    CHECK(value("matmul m=17 n=48 k=64 dtype=fp8", "copies") == 4);
+    CHECK(value("matmul m=17 n=48 k=64 dtype=fp8", "depth") == 128);
+}
+
+TEST_CASE("what is wrong with a kernel of a file is said", "[engine]") {
+    const auto fails = [](const std::string& kernel, const std::string& message) {
+        CAPTURE(kernel);
+        CHECK_THROWS_WITH(rules_of_text(kernel), contains_text(message));
+    };
+    const std::string start = "name = \"K\"\nparameters = \"k\"\n";
+    fails(start + "law = \"tiled\"\ndispatch = [\"rows = 1\"]\n", "unknown law \"tiled\"");
+    fails(start + "law = \"tiled_product\"\n", "a kernel with a law needs a dispatch");
+    fails(start + "law = \"tiled_product\"\ndispatch = [\"row = 1\"]\n",
+          "tiled_product has no attribute row");
+    fails(start + "law = \"tiled_product\"\ndispatch = [\"rows = q\"]\n", "unknown name q");
+    fails(start + "law = \"tiled_product\"\ndispatch = [\"rows = 1, rows = 2\"]\n", "stated twice");
+    fails("law = \"tiled_product\"\nparameters = \"k\"\ndispatch = [\"rows = 1\"]\n", "needs a name");
+    fails(start + "implementation = \"library\"\n", "parameters needs a law");
+}
+
+}  // namespace ridge::model
