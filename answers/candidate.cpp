@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "answers/pipeline.h"
 #include "programs/software/recorder.h"
 
 namespace ridge::answers {
@@ -18,6 +19,7 @@ PlanRow row_of(const Place& place, const Layout& layout) {
     row.usable_measured = place.usable_measured;
     row.layout = layout;
     if (place.price) row.price_per_hour = *place.price * static_cast<double>(row.gpus);
+    row.price_source = place.price_source;
     return row;
 }
 
@@ -27,6 +29,15 @@ Spread spread_of(const programs::StepTime& time) {
             .low = std::max(time.host, time.wall - (total.time - total.low)),
             .high = time.wall + (total.high - total.time),
             .evidence = weakest_grade(total)};
+}
+
+std::array<double, 4> evidence_of(const programs::Totals& total) {
+    std::array<double, 4> shares{};
+    Time sum{};
+    for (const Time each : total.by_grade) sum += each;
+    if (sum <= Time{}) return shares;
+    for (std::size_t i = 0; i < shares.size(); ++i) shares[i] = total.by_grade[i] / sum;
+    return shares;
 }
 
 Spread operator+(const Spread& a, const Spread& b) {
@@ -77,17 +88,23 @@ std::optional<std::int64_t> sequences_of_copy(const PlanQuestion& question, cons
 
 Serving::Serving(const programs::Architecture& architecture, const PlanQuestion& question,
                  const Place& place, const Layout& layout)
-    : architecture_(architecture), question_(question), place_(place), layout_(layout) {
+    : stage_(stage_of(architecture, layout.pipeline)),
+      question_(question),
+      place_(place),
+      layout_(layout) {
     programs::Request prefill = request(Phase::prefill);
     prefill.seq = question.seq;
-    const programs::ModelStep step = make_step(architecture, prefill);
+    const programs::ModelStep step = make_step(stage_, prefill);
     prefill_activations_ = need_of(memory_of(step)).activations;
     const programs::StepTime time = predict(step, *place.machine, place.host);
     if (const auto why = first_not_modelled(step.program, time.gpu)) {
         reason_ = *why;
-    } else {
-        prefill_ = spread_of(time);
+        return;
     }
+    prefill_ = spread_of(time);
+    if (layout.pipeline < 2) return;
+    sent_ = handover(*place.machine, handover_bytes(stage_, question.seq, question.type));
+    if (!sent_) reason_ = "sending to the next stage is not modelled";
 }
 
 programs::Request Serving::request(Phase phase) const {
@@ -103,31 +120,46 @@ programs::Request Serving::request(Phase phase) const {
     return request;
 }
 
+std::optional<Spread> Serving::round(const programs::StepTime& time, std::int64_t group) const {
+    const Spread stage = spread_of(time);
+    if (layout_.pipeline < 2) return stage;
+    const auto sent = handover(*place_.machine, handover_bytes(stage_, group, question_.type));
+    if (!sent) return std::nullopt;
+    return static_cast<double>(layout_.pipeline) * (stage + *sent);
+}
+
 PlanRow Serving::row(std::int64_t batch) const {
     PlanRow row = row_of(place_, layout_);
     row.layout.micro_batch = batch;
     row.batch = batch * layout_.copies;
     programs::Request decode = request(Phase::decode);
-    decode.batch = batch;
+    // The groups of a pipeline take turns, so each stage holds the cache of all of them.
+    const std::int64_t stages = layout_.pipeline;
+    decode.batch = (batch + stages - 1) / stages;
     decode.seq = question_.seq + question_.answer;
-    const StepMemory memory = memory_of(make_step(architecture_, decode));
+    const StepMemory memory = memory_of(make_step(stage_, decode));
     row.memory = need_of(memory);
+    row.memory.weights = static_cast<std::int64_t>(static_cast<double>(row.memory.weights) *
+                                                   without_embedding(stage_, stages));
+    row.memory.cache = row.memory.cache / decode.batch * batch;
     row.memory.activations = std::max(row.memory.activations, prefill_activations_);
     judge_memory(row, question_.reserve);
     row.reason = reason_;
-    if (!row.fits || !prefill_) return row;
+    if (!row.fits || !prefill_ || !reason_.empty()) return row;
     decode.seq = question_.seq + question_.answer / 2;
-    const programs::ModelStep step = make_step(architecture_, decode, false);
+    const programs::ModelStep step = make_step(stage_, decode, false);
     const programs::StepTime time = predict(step, *place_.machine, place_.host);
-    if (const auto why = first_not_modelled(step.program, time.gpu)) {
-        row.reason = *why;
+    const auto around = round(time, decode.batch);
+    if (const auto why = first_not_modelled(step.program, time.gpu); why || !around) {
+        row.reason = why ? *why : "sending to the next stage is not modelled";
         return row;
     }
     row.host_bound = time.host_bound();
+    row.evidence_shares = evidence_of(time.gpu.total);
     // Each sequence's prefill delays all sequences of its copy once. (W6)
     const double share = static_cast<double>(batch) / static_cast<double>(question_.answer);
-    row.pace = spread_of(time) + share * *prefill_;
-    row.first_token = prefill_;
+    row.pace = *around + share * *prefill_;
+    row.first_token = stages < 2 ? *prefill_ : static_cast<double>(stages) * (*prefill_ + *sent_);
     row.tokens_per_s = static_cast<double>(row.batch) / row.pace->time.in(units::s);
     const programs::Targets& targets = question_.targets;
     row.meets_targets = (!targets.tpot || row.pace->time <= *targets.tpot) &&

@@ -9,6 +9,7 @@
 // before it fails. The 80 % band of a time is that of its kernels; the host's part has none.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "answers/plan.h"
@@ -17,6 +18,9 @@ namespace ridge::answers {
 
 /// A row without answers, for a layout on a GPU.
 [[nodiscard]] PlanRow row_of(const Place& place, const Layout& layout);
+
+/// The share of each grade of evidence in the time of the kernels.
+[[nodiscard]] std::array<double, 4> evidence_of(const programs::Totals& total);
 
 /// The wall time of a step with the band of its kernels.
 [[nodiscard]] Spread spread_of(const programs::StepTime& time);
@@ -36,14 +40,19 @@ class Serving {
     [[nodiscard]] PlanRow row(std::int64_t batch) const;
 
   private:
+    /// The time in which every sequence of a copy gets a token: one step, or the way through all
+    /// stages. (W19)
+    [[nodiscard]] std::optional<Spread> round(const programs::StepTime& time,
+                                              std::int64_t group) const;
     [[nodiscard]] programs::Request request(programs::Phase phase) const;
 
-    const programs::Architecture& architecture_;
+    programs::Architecture stage_;  ///< of the pipeline; without one, the model
     const PlanQuestion& question_;
     const Place& place_;
     Layout layout_;
     std::int64_t prefill_activations_ = 0;
-    std::optional<Spread> prefill_;
+    std::optional<Spread> prefill_;  ///< of one stage
+    std::optional<Spread> sent_;     ///< a prompt's activations to the next stage
     std::string reason_;
 };
 

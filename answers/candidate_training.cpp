@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "answers/candidate.h"
+#include "answers/pipeline.h"
 #include "model/predict.h"
 #include "programs/configs/weights.h"
 #include "programs/software/recorder.h"
@@ -16,7 +17,7 @@ programs::Request request_of(const PlanQuestion& question, const Place& place,
     request.phase = programs::Phase::train;
     request.software = question.software;
     request.batch = layout.micro_batch;
-    request.seq = question.seq;
+    request.seq = question.seq / layout.context_parallel;
     request.type = question.type;
     request.cache_type = question.type;
     request.logits = programs::Logits::all;
@@ -25,7 +26,7 @@ programs::Request request_of(const PlanQuestion& question, const Place& place,
     request.checkpoint = layout.checkpoint;
     request.tensor_parallel = layout.tensor_parallel;
     request.zero = layout.zero;
-    request.data_parallel = layout.copies;
+    request.data_parallel = layout.copies * layout.context_parallel;
     if (place.machine->sm_count > 0) request.multiprocessors = place.machine->sm_count;
     return request;
 }
@@ -62,6 +63,11 @@ std::int64_t peak_without_gradients(const programs::ModelStep& made) {
         if (at >= forward) peak = std::max(peak, level);
     }
     return peak;
+}
+
+/// What a micro-batch holds at most beside weights, their gradients and optimizer states.
+std::int64_t activations_of(const programs::ModelStep& made) {
+    return peak_without_gradients(made) - memory_of(made).resident;
 }
 
 /// The products to which adapters are added, with their number: those of attention and mlp.
@@ -123,6 +129,38 @@ Time dequantising(const Adapted& adapters, const model::Machine& machine) {
     return sum;
 }
 
+/// Memory of the stage of a pipeline that needs most: the last, which has the head and one
+/// micro-batch, or the first, which keeps one for every stage. (W19)
+MemoryNeed training_memory(const programs::Architecture& architecture, const PlanQuestion& question,
+                           const Layout& layout, const programs::Request& request,
+                           const programs::ModelStep& step) {
+    MemoryNeed need = need_of(memory_of(step));
+    // Keys and values are activations here.
+    need.activations += std::exchange(need.cache, 0);
+    need.activations += gathered_bytes(step.program);
+    if (layout.pipeline > 1) {
+        const programs::Architecture stage = stage_of(architecture, layout.pipeline);
+        const double held = without_embedding(stage, layout.pipeline);
+        for (std::int64_t* const part : {&need.weights, &need.optimizer}) {
+            *part = static_cast<std::int64_t>(static_cast<double>(*part) * held);
+        }
+        // Gradients stay from one micro-batch to the next, beside the activations.
+        need.gradients = need.weights;
+        const programs::Architecture longer =
+            stage_of(architecture, std::max<std::int64_t>(1, layout.pipeline / 2));
+        const std::int64_t last = activations_of(step);
+        const std::int64_t more = activations_of(make_step(longer, request)) - last;
+        const std::int64_t kept = more * stage.layers() / (longer.layers() - stage.layers());
+        need.activations = std::max(last, layout.pipeline * kept) + gathered_bytes(step.program);
+    }
+    if (question.optimizer == Optimizer::adamw8bit) {
+        const std::int64_t element =
+            question.mixed ? 4 : static_cast<std::int64_t>(model::size_of(request.type));
+        need.optimizer = eight_bit(need.optimizer, element);
+    }
+    return need;
+}
+
 MemoryNeed adapter_memory(const programs::Architecture& architecture, const PlanQuestion& question,
                           const Layout& layout, const programs::ModelStep& step,
                           const Adapted& adapters) {
@@ -159,15 +197,16 @@ PlanRow training_row(const programs::Architecture& architecture, const PlanQuest
     PlanRow row = row_of(place, layout);
     row.batch = layout.micro_batch * layout.accumulation * layout.copies;
     programs::Request request = request_of(question, place, layout);
-    const programs::ModelStep step = make_step(architecture, request);
-    row.memory = need_of(memory_of(step));
-    // Keys and values are activations here.
-    row.memory.activations += std::exchange(row.memory.cache, 0);
-    if (question.optimizer == Optimizer::adamw8bit) {
-        const std::int64_t element =
-            question.mixed ? 4 : static_cast<std::int64_t>(model::size_of(request.type));
-        row.memory.optimizer = eight_bit(row.memory.optimizer, element);
+    const programs::Architecture stage = stage_of(architecture, layout.pipeline);
+    programs::ModelStep step = make_step(stage, request);
+    if (layout.context_parallel > 1) {
+        if (const auto why = cannot_share(step.program)) {
+            row.reason = *why;
+            return row;
+        }
+        share_sequence(step.program, layout.context_parallel, question.seq);
     }
+    row.memory = training_memory(architecture, question, layout, request, step);
     judge_memory(row, question.reserve);
     if (!row.fits) return row;
     const programs::StepTime time = predict(step, *place.machine, place.host);
@@ -176,12 +215,26 @@ PlanRow training_row(const programs::Architecture& architecture, const PlanQuest
         return row;
     }
     row.host_bound = time.host_bound();
+    row.evidence_shares = evidence_of(time.gpu.total);
     row.pace = spread_of(time);
-    if (layout.accumulation > 1) {
+    const std::int64_t turns = layout.accumulation + layout.pipeline - 1;
+    if (turns > 1) {
         request.optimizer = programs::Optimizer::none;
-        const programs::ModelStep gradients = make_step(architecture, request, false);
-        row.pace = *row.pace + static_cast<double>(layout.accumulation - 1) *
-                                   spread_of(predict(gradients, *place.machine, place.host));
+        programs::ModelStep gradients = make_step(stage, request, false);
+        share_sequence(gradients.program, layout.context_parallel, question.seq);
+        const Spread turn = spread_of(predict(gradients, *place.machine, place.host));
+        row.pace = *row.pace + static_cast<double>(turns - 1) * turn;
+    }
+    if (layout.pipeline > 1) {
+        const auto sent =
+            handover(*place.machine, handover_bytes(stage, step.tokens, question.type));
+        if (!sent) {
+            row.pace.reset();
+            row.reason = "sending to the next stage is not modelled";
+            return row;
+        }
+        // Activations forward, their gradients backward. (W19)
+        row.pace = *row.pace + static_cast<double>(2 * turns) * *sent;
     }
     set_rate(row, question);
     return row;
@@ -217,6 +270,7 @@ PlanRow adapter_row(const programs::Architecture& architecture, const PlanQuesti
             .high = changed(pace.high),
             .evidence = pace.evidence};
     row.host_bound = time.host >= pace.time;
+    row.evidence_shares = evidence_of(time.gpu.total);
     row.pace = static_cast<double>(layout.accumulation) * pace;
     set_rate(row, question);
     return row;

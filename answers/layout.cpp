@@ -32,12 +32,19 @@ bool possible(const Architecture& architecture, std::int64_t tp, std::int64_t ep
 }
 
 void add_training(std::vector<Layout>& layouts, Layout layout, const LayoutChoice& choice) {
+    const bool staged = layout.pipeline > 1;
+    const std::int64_t sharers = layout.copies * layout.context_parallel;
     for (const Checkpoint checkpoint :
          {Checkpoint::none, Checkpoint::selective, Checkpoint::full}) {
         if (!allowed(choice.checkpoint, checkpoint)) continue;
+        // A pipeline is searched more coarsely: it has micro-batches to choose as well.
+        if (staged && checkpoint == Checkpoint::selective && choice.checkpoint.empty()) continue;
         for (const std::int64_t zero : {3, 2, 1, 0}) {
-            if (zero > 0 && layout.copies == 1) continue;
-            if (!allowed(choice.zero, zero) && layout.copies > 1) continue;
+            if (zero > 0 && sharers == 1) continue;
+            if (!allowed(choice.zero, zero) && sharers > 1) continue;
+            // Stages 2 and 3 would gather weights and gradients again for every micro-batch.
+            if (staged && zero > 1) continue;
+            if (staged && zero == 0 && sharers > 1 && choice.zero.empty()) continue;
             layout.checkpoint = checkpoint;
             layout.zero = zero;
             layouts.push_back(layout);
@@ -45,20 +52,27 @@ void add_training(std::vector<Layout>& layouts, Layout layout, const LayoutChoic
     }
 }
 
-}  // namespace
+/// How one kind of parallelism may divide the GPUs that are left.
+std::vector<std::int64_t> degrees(std::int64_t gpus, const std::vector<std::int64_t>& choice) {
+    std::vector<std::int64_t> found;
+    for (std::int64_t each = 1; each <= gpus; ++each) {
+        if (gpus % each == 0 && allowed(choice, each)) found.push_back(each);
+    }
+    return found;
+}
 
-std::vector<Layout> layouts_of(const Architecture& architecture, std::int64_t gpus, Use use,
-                               const LayoutChoice& choice) {
-    std::vector<Layout> layouts;
-    for (std::int64_t tp = 1; tp <= gpus; ++tp) {
-        if (gpus % tp != 0 || !allowed(choice.tensor_parallel, tp)) continue;
-        if (use == Use::adapters && tp > 1) continue;
-        for (std::int64_t ep = 1; ep <= gpus / tp; ++ep) {
-            if (gpus / tp % ep != 0 || !allowed(choice.expert_parallel, ep)) continue;
-            if (use != Use::serving && ep > 1) continue;
-            if (!possible(architecture, tp, ep)) continue;
-            const Layout layout{
-                .tensor_parallel = tp, .expert_parallel = ep, .copies = gpus / tp / ep};
+/// Adds what is left to decide: stages, shares of a sequence, copies.
+void add_rest(std::vector<Layout>& layouts, const Architecture& architecture, std::int64_t gpus,
+              Layout layout, Use use, const LayoutChoice& choice, std::int64_t seq) {
+    for (const std::int64_t stages : degrees(gpus, choice.pipeline)) {
+        if (stages > 1 && (use == Use::adapters || stages > architecture.layers())) continue;
+        for (const std::int64_t shares : degrees(gpus / stages, choice.context_parallel)) {
+            if (shares > 1 && (use != Use::training || seq % shares != 0)) continue;
+            const bool unasked = choice.context_parallel.empty();
+            if (shares > 1 && unasked && (seq / shares < least_share || stages > 1)) continue;
+            layout.pipeline = stages;
+            layout.context_parallel = shares;
+            layout.copies = gpus / stages / shares;
             if (!allowed(choice.copies, layout.copies)) continue;
             if (use == Use::serving) {
                 layouts.push_back(layout);
@@ -67,6 +81,22 @@ std::vector<Layout> layouts_of(const Architecture& architecture, std::int64_t gp
             } else {
                 add_training(layouts, layout, {.zero = {0}, .checkpoint = choice.checkpoint});
             }
+        }
+    }
+}
+
+}  // namespace
+
+std::vector<Layout> layouts_of(const Architecture& architecture, std::int64_t gpus, Use use,
+                               const LayoutChoice& choice, std::int64_t seq) {
+    std::vector<Layout> layouts;
+    for (const std::int64_t tp : degrees(gpus, choice.tensor_parallel)) {
+        if (use == Use::adapters && tp > 1) continue;
+        for (const std::int64_t ep : degrees(gpus / tp, choice.expert_parallel)) {
+            if (use != Use::serving && ep > 1) continue;
+            if (!possible(architecture, tp, ep)) continue;
+            const Layout layout{.tensor_parallel = tp, .expert_parallel = ep};
+            add_rest(layouts, architecture, gpus / tp / ep, layout, use, choice, seq);
         }
     }
     return layouts;
@@ -82,6 +112,8 @@ std::string text_of(const Layout& layout) {
     };
     degree("tp", layout.tensor_parallel);
     degree("ep", layout.expert_parallel);
+    degree("pp", layout.pipeline);
+    degree("cp", layout.context_parallel);
     degree("dp", layout.copies);
     if (layout.zero > 0) add("ZeRO " + std::to_string(layout.zero));
     if (layout.checkpoint != Checkpoint::none) {

@@ -28,9 +28,11 @@ bool better(const PlanRow& a, const PlanRow& b) {
 /// Collects candidates and keeps the best.
 class Best {
   public:
-    explicit Best(std::int64_t& count) : count_(count) {}
+    Best(std::int64_t& count, const std::function<void(std::int64_t)>& progress)
+        : count_(count), progress_(progress) {}
     const PlanRow& consider(PlanRow row) {
         ++count_;
+        if (progress_) progress_(count_);
         tried_.push_back(row);
         if (!best_ || better(row, *best_)) best_ = std::move(row);
         return tried_.back();
@@ -41,6 +43,7 @@ class Best {
 
   private:
     std::int64_t& count_;
+    const std::function<void(std::int64_t)>& progress_;
     std::optional<PlanRow> best_{};
     std::vector<PlanRow> tried_{};
 };
@@ -51,6 +54,8 @@ bool pointless(const Layout& layout, const Best& best) {
     return std::any_of(best.tried().begin(), best.tried().end(), [&](const PlanRow& row) {
         const Layout& other = row.layout;
         const bool alike = other.tensor_parallel == layout.tensor_parallel &&
+                           other.pipeline == layout.pipeline &&
+                           other.context_parallel == layout.context_parallel &&
                            other.checkpoint == layout.checkpoint && other.micro_batch == 1;
         return alike && other.zero > layout.zero && !row.fits;
     });
@@ -69,6 +74,12 @@ void search_serving(const programs::Architecture& architecture, const PlanQuesti
     }
 }
 
+/// A pipeline needs several micro-batches for each stage; four leave a fifth of its time idle at
+/// most.
+std::int64_t usual_accumulation(const Layout& layout) {
+    return layout.pipeline > 1 ? 4 * layout.pipeline : 1;
+}
+
 using RowOf = PlanRow (*)(const programs::Architecture&, const PlanQuestion&, const Place&,
                           const Layout&);
 
@@ -82,7 +93,7 @@ void search_training(const programs::Architecture& architecture, const PlanQuest
     for (std::int64_t micro = 1; micro <= most; micro *= 2) {
         if (asked && *asked % micro != 0) return;
         layout.micro_batch = micro;
-        layout.accumulation = asked ? *asked / micro : 1;
+        layout.accumulation = asked ? *asked / micro : usual_accumulation(layout);
         const PlanRow& row = best.consider(row_of_layout(architecture, question, place, layout));
         if (!row.fits || !row.pace) return;
     }
@@ -127,7 +138,7 @@ std::optional<double> PlanRow::per_million() const {
 
 PlanRow best_row(const programs::Architecture& architecture, const PlanQuestion& question,
                  const Place& place, std::int64_t gpus, std::int64_t& layouts) {
-    Best best(layouts);
+    Best best(layouts, question.progress);
     PlanRow none = row_of(place, {.copies = gpus});
     if (gpus > 1 && !place.machine->fabric) {
         none.reason = "links between several " + place.machine->name + " are not described";
@@ -135,7 +146,7 @@ PlanRow best_row(const programs::Architecture& architecture, const PlanQuestion&
         if (question.purpose != Purpose::serve) return none;
     }
     const std::vector<Layout> layouts_to_try =
-        layouts_of(architecture, gpus, use_of(question.purpose), question.layouts);
+        layouts_of(architecture, gpus, use_of(question.purpose), question.layouts, question.seq);
     for (const Layout& layout : layouts_to_try) {
         if (layout.copies != gpus && !place.machine->fabric) continue;
         if (question.purpose == Purpose::serve) {

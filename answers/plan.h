@@ -6,17 +6,20 @@
 //   verdict_of(answer)              // one sentence
 //
 // Method: for each GPU and number of GPUs, all layouts that the model of programs/ can express are
-// predicted, and the best that fits becomes the row. Serving: tensor and expert parallelism and
-// independent copies, over batch sizes; the best is the one with the most tokens/s whose time per
-// token meets the target. Training: tensor parallelism, ZeRO stage, checkpointing and micro-batch;
+// predicted, and the best that fits becomes the row. Serving: tensor and expert parallelism, stages
+// of a pipeline and independent copies, over batch sizes; the best is the one with the most tokens/s whose time per
+// token meets the target. Training: tensor, pipeline and context parallelism, ZeRO stage,
+// checkpointing and micro-batch;
 // the best has the most tokens/s. Where nothing fits, each change of a fixed list (from what costs
 // nothing to what costs quality or length) is predicted in the same way.
-// Limits: one NVLink domain; no pipeline or context parallelism; all requests alike (W6 of
+// Limits: one NVLink domain; all requests alike (W6 of
 // docs/models.md). `PlanQuestion::reserve` stands for memory that no formula knows (CUDA graphs,
 // NCCL's buffers, fragmentation).
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -61,6 +64,8 @@ struct PlanQuestion {
     std::int64_t lora_rank = 16;
     programs::Targets targets{};
     std::int64_t reserve = 0;  ///< bytes of each GPU that stay free
+    /// Told the number of layouts predicted so far; may be empty.
+    std::function<void(std::int64_t)> progress{};
 };
 
 /// A GPU to plan for.
@@ -70,6 +75,7 @@ struct Place {
     bool usable_measured = false;  ///< on this GPU, not estimated from its data sheet
     programs::Host host = programs::host_beside("");
     std::optional<double> price{};  ///< of one GPU and hour
+    std::string price_source{};     ///< where it is from; empty: the question gave it
 };
 
 /// Bytes on each GPU; they add up to `total`.
@@ -108,7 +114,11 @@ struct PlanRow {
     double tokens_per_s = 0.0;  ///< of all GPUs; generated, or trained on
     bool meets_targets = true;
     bool host_bound = false;
+    /// Shares of the kernels' time that rest on each grade of evidence, by `model::Grade`; all zero
+    /// without a time.
+    std::array<double, 4> evidence_shares{};
     std::optional<double> price_per_hour{};
+    std::string price_source{};
     std::string reason{};  ///< why there is no time although it fits
 
     [[nodiscard]] double per_gpu() const { return tokens_per_s / static_cast<double>(gpus); }

@@ -39,6 +39,15 @@ std::string speed_text(const PlanRow& row, Purpose purpose) {
     return text;
 }
 
+/// " At $7.98 an hour, a million tokens cost $6.30."; empty without a price.
+std::string cost_text(const PlanRow& row) {
+    const auto million = row.per_million();
+    if (!million) return {};
+    const char* const unit = row.price_source.empty() ? "" : "$";
+    return fmt::format(" At {}{} an hour, a million tokens cost {}{}.", unit,
+                       format_number(*row.price_per_hour, 3), unit, format_number(*million, 3));
+}
+
 const char* object_of(Purpose purpose) {
     switch (purpose) {
         case Purpose::serve:
@@ -67,12 +76,15 @@ void add(Json& json, const Json& members) {
 }
 
 Json to_json(const Layout& layout, Purpose purpose) {
-    Json json{
-        {"tp", layout.tensor_parallel}, {"ep", layout.expert_parallel}, {"dp", layout.copies}};
+    Json json{{"tp", layout.tensor_parallel},
+              {"ep", layout.expert_parallel},
+              {"pp", layout.pipeline},
+              {"dp", layout.copies}};
     if (purpose == Purpose::serve) {
         json["batch_of_copy"] = layout.micro_batch;
         return json;
     }
+    json["cp"] = layout.context_parallel;
     json["zero"] = layout.zero;
     json["checkpoint"] = name_of(layout.checkpoint);
     json["micro_batch"] = layout.micro_batch;
@@ -112,6 +124,15 @@ Json question_json(const PlanQuestion& question) {
     json["mixed"] = question.mixed;
     if (question.purpose != Purpose::train) json["lora_rank"] = question.lora_rank;
     return json;
+}
+
+/// {"measured": 0.98, "related": 0.02, ...}
+Json shares_json(const PlanRow& row) {
+    Json shares = Json::object();
+    for (std::size_t i = 0; i < row.evidence_shares.size(); ++i) {
+        shares[std::string(model::name_of(static_cast<model::Grade>(i)))] = row.evidence_shares[i];
+    }
+    return shares;
 }
 
 }  // namespace
@@ -173,7 +194,21 @@ std::string verdict_of(const Plan& plan) {
     if (best->gpus > 1) text += ", " + text_of(best->layout);
     text += ": " + speed_text(*best, plan.question.purpose);
     if (best->pace && !best->meets_targets) text += "; misses the target";
-    return text + ".";
+    return text + "." + cost_text(*best);
+}
+
+std::string evidence_of(const Plan& plan) {
+    const PlanRow* best = recommended(plan);
+    if (best == nullptr || !best->pace) return {};
+    std::string text;
+    for (std::size_t i = best->evidence_shares.size(); i-- > 0;) {
+        if (best->evidence_shares[i] <= 0.0) continue;
+        text += fmt::format("{}{} {} %", text.empty() ? "" : ", ",
+                            model::name_of(static_cast<model::Grade>(i)),
+                            format_number(100.0 * best->evidence_shares[i], 3));
+    }
+    return fmt::format("Evidence on {} x {}, by time of the kernels: {}.", best->gpus, best->gpu,
+                       text);
 }
 
 std::vector<std::string> remarks_on(const Plan& plan) {
@@ -200,8 +235,18 @@ std::vector<std::string> remarks_on(const Plan& plan) {
     const bool several = std::any_of(plan.rows.begin(), plan.rows.end(),
                                      [](const PlanRow& row) { return row.gpus > 1; });
     if (several) {
-        remarks.emplace_back(
-            "All GPUs share one NVLink domain; pipeline and context parallelism are not searched.");
+        remarks.emplace_back("All GPUs share one NVLink domain.");
+    }
+    std::vector<std::string> sources;
+    for (const PlanRow& row : plan.rows) {
+        const std::string& source = row.price_source;
+        if (source.empty() || !row.price_per_hour) continue;
+        if (std::find(sources.begin(), sources.end(), source) == sources.end()) {
+            sources.push_back(source);
+        }
+    }
+    for (const std::string& source : sources) {
+        remarks.push_back(fmt::format("Prices are US dollars: {}. --price takes yours.", source));
     }
     if (std::any_of(plan.rows.begin(), plan.rows.end(),
                     [](const PlanRow& row) { return row.host_bound; })) {
@@ -237,8 +282,10 @@ Json to_json(const PlanRow& row, Purpose purpose) {
         json["host_bound"] = row.host_bound;
     }
     if (row.first_token) add(json, to_json(*row.first_token, "first_token"));
+    if (row.pace) json["evidence_shares"] = shares_json(row);
     if (purpose == Purpose::serve) json["meets_targets"] = row.pace && row.meets_targets;
     if (row.price_per_hour) json["price_per_hour"] = *row.price_per_hour;
+    if (!row.price_source.empty()) json["price_source"] = row.price_source;
     if (const auto million = row.per_million()) json["price_per_million_tokens"] = *million;
     if (!row.reason.empty()) json["reason"] = row.reason;
     return json;

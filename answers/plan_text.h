@@ -14,6 +14,10 @@ inline constexpr std::string_view plan_schema = "ridge/plan/1";
 /// What was asked: "served: prompts of 2048 tokens, answers of 256, bf16".
 [[nodiscard]] std::string question_of(const Plan& plan);
 
+/// "Evidence of the recommended row, by time of its kernels: measured 98 %, related 2 %."; empty
+/// without a time.
+[[nodiscard]] std::string evidence_of(const Plan& plan);
+
 /// The answer in one or two sentences: on what it fits, how fast it is there; or that it does not
 /// fit, and by how much.
 [[nodiscard]] std::string verdict_of(const Plan& plan);

@@ -30,6 +30,7 @@ constexpr auto device_facts = std::to_array<FieldRow>({
     {"architecture.compute_capability", ValueKind::text, dimensionless, optional, "CUDA compute capability, such as 9.0"},
     {"architecture.target", ValueKind::text, dimensionless, optional, "compiler target of a GPU without compute capability, such as gfx942"},
     {"product.announced", ValueKind::text, dimensionless, optional, "year and month in which the vendor announced it, such as 2022-03"},
+    {"price.hour", ValueKind::number, dimensionless, optional, "US dollars for one GPU and hour, on demand, at one provider on one day (the source says which)"},
     {"sm.count", ValueKind::count, dimensionless, required, "enabled multiprocessors (compute units)"},
     {"sm.full_die", ValueKind::count, dimensionless, optional, "multiprocessors on the full die"},
     {"mig.sms", ValueKind::text, dimensionless, optional, "multiprocessors of each MIG slice: 1g=16 2g=32 ..."},

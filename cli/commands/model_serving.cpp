@@ -28,6 +28,10 @@ double cost_of(const ServingPoint& point, double price) {
     return price / 3600.0 / point.per_gpu() * 1e6;
 }
 
+std::optional<double> price_of(const ServingOptions& options) {
+    return options.targets->prices(1).front();
+}
+
 Json json_of(const ServingPoint& point, const ServingOptions& options) {
     Json json{{"batch", point.batch},
               {"gpus", point.gpus},
@@ -39,7 +43,9 @@ Json json_of(const ServingPoint& point, const ServingOptions& options) {
               {"evidence", model::name_of(point.evidence)},
               {"fits", point.fits},
               {"pareto", point.front}};
-    if (options.price > 0.0) json["cost_per_million_tokens"] = cost_of(point, options.price);
+    if (const auto price = price_of(options)) {
+        json["cost_per_million_tokens"] = cost_of(point, *price);
+    }
     return json;
 }
 
@@ -54,15 +60,15 @@ Table table_of(const std::vector<ServingPoint>& points, const ServingOptions& op
                             {"evidence"},
                             {""}},
                 .rows = {}};
-    if (options.price > 0.0) table.columns.push_back({"per million", Align::right});
+    if (price_of(options)) table.columns.push_back({"per million", Align::right});
     for (const ServingPoint& point : points) {
         table.rows.push_back(
             {"  " + std::to_string(point.gpus), std::to_string(point.batch), format(point.ttft),
              format(point.tpot), format_number(point.tokens_per_s, 4),
              format_capacity(bytes_of(point.bytes)), std::string(model::name_of(point.evidence)),
              point.fits ? (point.front ? "" : "dominated") : "does not fit"});
-        if (options.price > 0.0) {
-            table.rows.back().push_back(format_number(cost_of(point, options.price), 3));
+        if (price_of(options)) {
+            table.rows.back().push_back(format_number(cost_of(point, *price_of(options)), 3));
         }
     }
     if (several) return table;
@@ -87,7 +93,7 @@ Table exact_table(const std::vector<ServingPoint>& points, const ServingOptions&
                             {"fits"},
                             {"pareto"}},
                 .rows = {}};
-    if (options.price > 0.0) table.columns.push_back({"cost_per_million_tokens"});
+    if (price_of(options)) table.columns.push_back({"cost_per_million_tokens"});
     const auto exact = [](double value) { return fmt::format("{:.6g}", value); };
     for (const ServingPoint& point : points) {
         table.rows.push_back({std::to_string(point.gpus), std::to_string(point.batch),
@@ -96,7 +102,8 @@ Table exact_table(const std::vector<ServingPoint>& points, const ServingOptions&
                               std::to_string(point.bytes),
                               std::string(model::name_of(point.evidence)), point.fits ? "1" : "0",
                               point.front ? "1" : "0"});
-        if (options.price > 0.0) table.rows.back().push_back(exact(cost_of(point, options.price)));
+        if (price_of(options))
+            table.rows.back().push_back(exact(cost_of(point, *price_of(options))));
     }
     return table;
 }
@@ -124,15 +131,7 @@ ServingOptions::ServingOptions(CommandLine& line) {
     line.flag("--serve", serve, "time to first token, time per token, tokens/s over batch sizes");
     line.option("--answer", answer, "serve: tokens per answer").group("Serving");
     line.option("--most", most, "serve: largest batch").group("Serving");
-    line.option("--ttft", ttft, "serve: longest time to the first token, \"500 ms\"")
-        .value("TIME")
-        .group("Serving");
-    line.option("--tpot", tpot, "serve: longest time per token, \"50 ms\"")
-        .value("TIME")
-        .group("Serving");
-    line.option("--price", price, "serve: price of one GPU per hour")
-        .not_negative()
-        .group("Serving");
+    targets.emplace(line, TargetWords{});
     line.option("--requests", requests, "serve: requests per second to meet")
         .not_negative()
         .group("Serving");
@@ -144,9 +143,9 @@ void ServingOptions::check() const {
     const auto refuse = [](bool given, const char* option) {
         if (given) throw InputError(std::string(option) + ": only with --serve", {}, "add --serve");
     };
-    refuse(!ttft.empty(), "ttft");
-    refuse(!tpot.empty(), "tpot");
-    refuse(price > 0.0, "price");
+    refuse(targets->given_ttft(), "ttft");
+    refuse(targets->given_tpot(), "tpot");
+    refuse(targets->given_price(), "price");
     refuse(requests > 0.0, "requests");
 }
 
@@ -164,8 +163,7 @@ int write_serving(const Context& context, const ServingOptions& options, const C
                               .host = served.place.host};
     const std::vector<ServingPoint> points =
         serve(architecture, load, machine, served.place.usable);
-    const programs::Targets targets{.ttft = time_option(options.ttft, "ttft"),
-                                    .tpot = time_option(options.tpot, "tpot")};
+    const programs::Targets targets = options.targets->targets();
     const std::optional<ServingPoint> best = best_within(points, targets);
     const bool several = served.degrees.size() > 1;
     const std::string title = fmt::format(

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/charts/chart_output.h"
 #include "cli/console/context.h"
 #include "cli/console/format.h"
+#include "cli/options/target_options.h"
 #include "cli/views/model_step.h"
 #include "programs/configs/architecture.h"
 #include "programs/software/request.h"
@@ -25,9 +27,7 @@ struct ServingOptions {
     bool advise = false;
     std::int64_t answer = 256;
     std::int64_t most = 256;
-    std::string ttft;
-    std::string tpot;
-    double price = 0.0;
+    std::optional<TargetOptions> targets;  ///< made where its options are listed
     double requests = 0.0;
 };
 

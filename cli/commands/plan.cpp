@@ -1,12 +1,14 @@
 // `ridge plan`: does a model fit, how fast is it, on how many GPUs, and what to change.
 #include <memory>
 #include <ostream>
+#include <variant>
 
 #include "answers/deployments.h"
 #include "answers/plan.h"
 #include "answers/plan_text.h"
 #include "cli/charts/plan_chart.h"
 #include "cli/commands/commands.h"
+#include "cli/console/progress.h"
 #include "cli/input/model_input.h"
 #include "cli/input/times.h"
 #include "cli/options/command_line.h"
@@ -32,6 +34,17 @@ struct PlanCommand {
     std::string text;  ///< the command line, for the page
 };
 
+/// The price that the description of the chip has; a slice of a GPU has none.
+void add_list_price(answers::Place& place, const hardware::Description& gpu,
+                    const std::string& name) {
+    const bool slice = name.find(':') != std::string::npos;
+    const hardware::Datum* const price = gpu.find("price.hour");
+    if (slice || price == nullptr) return;
+    place.price = std::get<double>(price->value);
+    const auto source = gpu.sources.find(price->sources.front());
+    if (source != gpu.sources.end()) place.price_source = source->second.text;
+}
+
 std::vector<answers::Place> places_of(const PlanCommand& command, Machines& machines) {
     const std::vector<std::string> names = command.gpu.names();
     const std::vector<std::optional<double>> prices = command.plan.prices(names.size());
@@ -43,6 +56,7 @@ std::vector<answers::Place> places_of(const PlanCommand& command, Machines& mach
                           .usable_measured = place.usable_measured,
                           .host = place.host,
                           .price = prices[i]});
+        if (!prices[i]) add_list_price(places.back(), machines.description(names[i]), names[i]);
     }
     return places;
 }
@@ -73,7 +87,9 @@ int run_plan(const Context& context, const PlanCommand& command) {
         plot::require_writable(command.output, "page");
     }
     const programs::Architecture architecture = model_named(command.plan.model());
-    const answers::PlanQuestion question = command.plan.question(architecture);
+    answers::PlanQuestion question = command.plan.question(architecture);
+    Progress progress(context, "layouts");
+    question.progress = [&progress](std::int64_t layouts) { progress.count(layouts); };
     Machines machines = command.gpu.machines(context);
     const std::vector<answers::Place> places = places_of(command, machines);
     const answers::Plan plan = answers::plan(architecture, question, places);

@@ -1,7 +1,6 @@
 #include "cli/options/plan_options.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "cli/options/command_line.h"
 #include "cli/options/lists.h"
@@ -62,12 +61,9 @@ PlanOptions::PlanOptions(CommandLine& line) {
     train.excludes(serve);
     finetune.excludes(serve).excludes(train);
     add_sizes(line, seq_, answer_, batch_, most_);
-    line.option("--ttft", ttft_, "serve: longest time to the first token, 500ms")
-        .value("TIME")
-        .group("Question");
-    line.option("--tpot", tpot_, "serve: longest time per token (default: 50ms; none: any)")
-        .value("TIME")
-        .group("Question");
+    targets_.emplace(
+        line, TargetWords{
+                  .group = "Question", .tpot = "default: 50ms; none: any", .price_group = "Cost"});
     line.option("--rate", rate_, "serve: requests per second to meet")
         .value("RATE")
         .group("Question");
@@ -81,6 +77,10 @@ PlanOptions::PlanOptions(CommandLine& line) {
         .value("LIST")
         .group("Layout");
     line.option("--ep", ep_, "only these of expert parallelism").value("LIST").group("Layout");
+    line.option("--pp", pp_, "only these numbers of pipeline stages").value("LIST").group("Layout");
+    line.option("--cp", cp_, "train: only these numbers of GPUs that share a sequence")
+        .value("LIST")
+        .group("Layout");
     line.option("--dp", dp_, "only these numbers of copies").value("LIST").group("Layout");
     line.option("--zero", zero_, "train: only these ZeRO stages").value("LIST").group("Layout");
     line.option("--checkpoint", checkpoint_, "train: only none, selective or full")
@@ -102,9 +102,6 @@ PlanOptions::PlanOptions(CommandLine& line) {
         .one_of({"adamw", "adamw8bit"})
         .group("Software");
     line.option("--rank", rank_, "finetune: rank of the adapters").group("Software");
-    line.option("--price", price_, "of one GPU and hour; a list for several --gpu")
-        .value("LIST")
-        .group("Cost");
     line.option("--reserve", reserve_,
                 "memory of each GPU that stays free: graphs, NCCL, fragmentation")
         .value("SIZE")
@@ -125,6 +122,8 @@ answers::LayoutChoice PlanOptions::layouts() const {
     };
     fill(choice.tensor_parallel, tp_, "tp");
     fill(choice.expert_parallel, ep_, "ep");
+    fill(choice.pipeline, pp_, "pp");
+    fill(choice.context_parallel, cp_, "cp");
     fill(choice.copies, dp_, "dp");
     fill(choice.zero, zero_, "zero");
     for (const std::int64_t stage : choice.zero) {
@@ -151,8 +150,8 @@ void PlanOptions::check(Purpose purpose) const {
     };
     if (purpose != Purpose::serve) {
         refuse(!answer_.empty(), "answer", "for serving");
-        refuse(!ttft_.empty(), "ttft", "for serving");
-        refuse(!tpot_.empty(), "tpot", "for serving");
+        refuse(targets_->given_ttft(), "ttft", "for serving");
+        refuse(targets_->given_tpot(), "tpot", "for serving");
         refuse(!kv_dtype_.empty(), "kv-dtype", "for serving");
         refuse(!rate_.empty(), "rate", "for serving");
         refuse(!engine_.empty(), "engine", "for serving");
@@ -161,9 +160,13 @@ void PlanOptions::check(Purpose purpose) const {
     } else {
         refuse(!zero_.empty(), "zero", "with --train");
         refuse(!checkpoint_.empty(), "checkpoint", "with --train or --finetune");
+        refuse(!cp_.empty(), "cp", "with --train");
         refuse(optimizer_ != "adamw", "optimizer", "with --train or --finetune");
     }
     refuse(purpose != Purpose::train && !amp_.empty(), "amp", "with --train");
+    const bool adapters = purpose == Purpose::lora || purpose == Purpose::qlora;
+    refuse(adapters && !pp_.empty(), "pp", "for serving and with --train");
+    refuse(adapters && !cp_.empty(), "cp", "with --train");
 }
 
 answers::PlanQuestion PlanOptions::question(const programs::Architecture& architecture) const {
@@ -193,11 +196,9 @@ answers::PlanQuestion PlanOptions::question(const programs::Architecture& archit
     question.mixed = question.purpose == Purpose::train && amp_ != "none" &&
                      question.type == model::DataType::bf16;
     question.lora_rank = rank_;
-    question.targets.ttft = time_option(ttft_, "ttft");
-    if (tpot_.empty() && serves && !question.batch) {
+    question.targets = targets_->targets();
+    if (!targets_->given_tpot() && serves && !question.batch) {
         question.targets.tpot = answers::usual_token_time();
-    } else if (tpot_ != "none") {
-        question.targets.tpot = time_option(tpot_, "tpot");
     }
     question.reserve = parse_count(reserve_, "reserve", CountUnit::bytes);
     return question;
@@ -205,7 +206,7 @@ answers::PlanQuestion PlanOptions::question(const programs::Architecture& archit
 
 std::optional<answers::DeploymentQuestion> PlanOptions::deployments(
     const answers::PlanQuestion& question) const {
-    const bool targets = !ttft_.empty() || !tpot_.empty() || !rate_.empty();
+    const bool targets = targets_->given_ttft() || targets_->given_tpot() || !rate_.empty();
     if (!serve_ || !targets) {
         if (!rate_.empty() || !engine_.empty()) {
             throw InputError("rate: the search over deployments needs --serve and a target", {},
@@ -232,25 +233,6 @@ std::optional<answers::DeploymentQuestion> PlanOptions::deployments(
     search.quantisations = {question.quantisation};
     if (quantise_.empty()) search.quantisations.push_back(programs::Quantisation::fp8);
     return search;
-}
-
-std::vector<std::optional<double>> PlanOptions::prices(std::size_t gpus) const {
-    std::vector<std::optional<double>> prices(gpus);
-    if (price_.empty()) return prices;
-    const std::vector<std::string> words = words_in(price_, "price");
-    if (words.size() != 1 && words.size() != gpus) {
-        throw InputError("price: " + std::to_string(words.size()) + " prices for " +
-                             std::to_string(gpus) + " GPUs",
-                         {}, "one for all, or one for each --gpu");
-    }
-    for (std::size_t i = 0; i < gpus; ++i) {
-        const double price = parse_number(words[words.size() == 1 ? 0 : i], "price");
-        if (!(price >= 0.0) || !std::isfinite(price)) {
-            throw InputError("price: must be 0 or more");
-        }
-        prices[i] = price;
-    }
-    return prices;
 }
 
 }  // namespace ridge::cli

@@ -8,6 +8,7 @@
 
 #include "answers/deployments.h"
 #include "answers/plan.h"
+#include "cli/options/target_options.h"
 
 namespace ridge::cli {
 
@@ -24,7 +25,9 @@ class PlanOptions {
     [[nodiscard]] std::optional<answers::DeploymentQuestion> deployments(
         const answers::PlanQuestion& question) const;
     /// The price of each of `gpus` GPUs: one for all, or one for each. Empty: not given.
-    [[nodiscard]] std::vector<std::optional<double>> prices(std::size_t gpus) const;
+    [[nodiscard]] std::vector<std::optional<double>> prices(std::size_t gpus) const {
+        return targets_->prices(gpus);
+    }
 
   private:
     [[nodiscard]] answers::Purpose purpose() const;
@@ -45,9 +48,8 @@ class PlanOptions {
     std::string software_;
     std::string amp_;
     std::string optimizer_ = "adamw";
-    std::string tp_, ep_, dp_, zero_, checkpoint_;
-    std::string ttft_, tpot_;
-    std::string price_;
+    std::string tp_, ep_, pp_, cp_, dp_, zero_, checkpoint_;
+    std::optional<TargetOptions> targets_;  ///< made where its options are listed
     std::string engine_, rate_;
     std::string reserve_ = "2GiB";
     std::int64_t most_ = 256;

@@ -86,8 +86,12 @@ Rows speed_rows(const Plan& plan) {
             {.name = "first_token_us", .title = "first token", .shown = Shown::where_room});
     }
     if (priced) {
-        rows.columns.push_back({.name = "price_per_hour", .title = "per hour"});
-        rows.columns.push_back({.name = "price_per_million_tokens", .title = "per million"});
+        const bool asked = std::all_of(plan.rows.begin(), plan.rows.end(),
+                                       [](const PlanRow& row) { return row.price_source.empty(); });
+        const Shown shown = asked ? Shown::always : Shown::where_room;
+        rows.columns.push_back({.name = "price_per_hour", .title = "per hour", .shown = shown});
+        rows.columns.push_back(
+            {.name = "price_per_million_tokens", .title = "per million", .shown = shown});
     }
     for (const PlanRow& row : plan.rows) {
         std::vector<Cell> cells{
@@ -111,7 +115,7 @@ Rows memory_rows(const Plan& plan) {
                           {.name = "gradients_bytes", .title = "gradients"},
                           {.name = "optimizer_bytes", .title = "optimizer"},
                           {.name = "activations_bytes", .title = "activations"},
-                          {.name = "reserve_bytes", .title = "reserve"},
+                          {.name = "reserve_bytes", .title = "reserve", .shown = Shown::where_room},
                           {.name = "total_bytes", .title = "total"},
                           {.name = "usable_bytes", .title = "of usable"}}};
     for (const PlanRow& row : plan.rows) {
@@ -195,6 +199,8 @@ void write_texts(const Context& context, const Plan& plan) {
         }
     }
     context.out << '\n';
+    const std::string evidence = answers::evidence_of(plan);
+    if (!evidence.empty()) write_sentence(context, evidence);
     for (const std::string& remark : answers::remarks_on(plan)) write_sentence(context, remark);
 }
 
@@ -266,6 +272,8 @@ plot::Report plan_page(const Plan& plan, const std::string& command) {
     page.blocks.emplace_back(report_table(memory_rows(plan), "Memory of each GPU", ""));
     plot::ReportText remarks{.heading = "What the numbers assume",
                              .sentences = answers::remarks_on(plan)};
+    const std::string evidence = answers::evidence_of(plan);
+    if (!evidence.empty()) remarks.sentences.insert(remarks.sentences.begin(), evidence);
     remarks.sentences.push_back("Made by: " + command);
     page.blocks.emplace_back(std::move(remarks));
     return page;
