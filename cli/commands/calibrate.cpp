@@ -114,31 +114,41 @@ Action build_calibrate(CommandLine& line, std::span<const std::string>) {
         .value("FILE");
     line.option("--minutes", arguments->minutes, "with --full: minutes of measuring (default 9)")
         .value("MINUTES")
-        .in_range(0.05, 1000.0);
+        .in_range(0.05, 1000.0)
+        .group("With --full");
     line.option("--records", arguments->folder,
                 "with --full: folder for the measurements (default ~/.local/share/ridge/NAME); a "
                 "second run continues where the first stopped")
-        .value("FOLDER");
+        .value("FOLDER")
+        .group("With --full");
     line.option("--shapes", arguments->shapes,
                 "with --full: random shapes to measure, besides the full suite (default 2100)")
         .value("COUNT")
-        .in_range(1, 100000);
+        .in_range(1, 100000)
+        .group("With --full");
     line.option("--python", arguments->python, "with --full: Python with PyTorch (default python3)")
-        .value("PROGRAM");
-    line.flag("--no-torch", arguments->no_torch, "with --full: do not measure PyTorch's kernels");
+        .value("PROGRAM")
+        .group("With --full");
+    line.flag("--no-torch", arguments->no_torch, "with --full: do not measure PyTorch's kernels")
+        .group("With --full");
     line.flag(
             "--built-in", arguments->built_in,
             "make the calibrations that come with ridge from its records (calibration/plan.toml), "
             "of all GPUs and software or of those named")
         .excludes(full);
     line.flag("--check", arguments->check,
-              "with --built-in: write nothing, exit with 4 if a file differs");
-    line.option("--data", arguments->data, "with --built-in: folder of public tables").value("DIR");
+              "with --built-in: write nothing, exit with 4 if a file differs")
+        .group("With --built-in");
+    line.option("--data", arguments->data, "with --built-in: folder of public tables")
+        .value("DIR")
+        .group("With --built-in");
     line.option("--software", arguments->software,
                 "with --built-in: only these, NAME or NAME-VERSION, separated by commas")
-        .value("NAMES");
+        .value("NAMES")
+        .group("With --built-in");
     line.option("--tree", arguments->tree, "with --built-in: the source tree (default: .)")
-        .value("DIR");
+        .value("DIR")
+        .group("With --built-in");
     add_keep_option(line, arguments->keep);
     line.option("--samples", arguments->samples, "samples for each ceiling").in_range(5, 1000);
     add_format_option(line, arguments->format, "table|json|csv|md");

@@ -20,6 +20,7 @@
 #include "cli/options/gpu_options.h"
 #include "cli/options/operation_command.h"
 #include "cli/views/effect.h"
+#include "cli/views/reference.h"
 #include "effects/chart.h"
 #include "effects/page.h"
 #include "effects/study.h"
@@ -114,6 +115,7 @@ bool measure_live(const Context& context, const EffectOptions& options, measure:
     suite.measuring.sampling.seconds = options.seconds;
     suite.measuring.tool = std::string("ridge ") + version;
     suite.measuring.hooks.interrupted = [&interruption] { return interruption.requested(); };
+    suite.measuring.reference = noted_reference(context, device, options.gpu.machines(context), {});
     suite.progress = suite_progress(context);
     const measure::SuiteResult result = measure::measure_suite(device, questions, suite);
     if (context.terminal) context.err << "\r\033[K";

@@ -16,6 +16,7 @@
 #include "cli/options/gpu_options.h"
 #include "cli/options/operation_command.h"
 #include "cli/views/record.h"
+#include "cli/views/reference.h"
 #include "hardware/error.h"
 #include "hardware/json.h"
 #include "measure/run/measure.h"
@@ -249,7 +250,12 @@ int measure_all(const Context& context, const MeasureArguments& arguments) {
     add_all(questions,
             drawn_questions(context, arguments, device ? device->info().compute_capability : 0));
     const Interruption interruption;
-    const measure::SuiteOptions options = suite_options(context, arguments, interruption);
+    measure::SuiteOptions options = suite_options(context, arguments, interruption);
+    if (device) {
+        options.measuring.reference =
+            noted_reference(context, *device, arguments.gpu.machines(context),
+                            arguments.gpu.given() ? arguments.gpu.name() : std::string());
+    }
     measure::SuiteResult result;
     for (const auto& [needs, part] : by_needs(std::move(questions), arguments.pattern)) {
         if (result.interrupted || result.stopped) break;
@@ -268,37 +274,47 @@ int measure_all(const Context& context, const MeasureArguments& arguments) {
 Action build_measure(CommandLine& line, std::span<const std::string> arguments) {
     const auto options = std::make_shared<MeasureArguments>(line, arguments);
     add_format_option(line, options->format, "table|json|csv|md");
-    line.option("--op", options->sequence, "operation in words; may be repeated").value("TEXT");
+    line.option("--op", options->sequence, "operation in words; may be repeated")
+        .value("TEXT")
+        .group("What is measured");
     line.option("--suite", options->suite,
                 "quick (a minute at most), full (8 minutes at most) or collectives (all GPUs, a "
                 "minute at most)")
         .value("WORD")
-        .one_of({"quick", "full", "collectives"});
+        .one_of({"quick", "full", "collectives"})
+        .group("What is measured");
     line.option("--random", options->random, "measure this many shapes drawn at random")
         .value("COUNT")
-        .in_range(1, 100000);
+        .in_range(1, 100000)
+        .group("What is measured");
     line.flag("--collectives", options->collectives,
-              "draw collectives between GPUs instead of kernels (with --random)");
+              "draw collectives between GPUs instead of kernels (with --random)")
+        .group("What is measured");
     line.option("--ranks", options->ranks,
                 "GPUs among which drawn collectives and those of the suite run (default all)")
         .value("COUNT")
-        .in_range(std::int32_t{2}, std::int32_t{64});
+        .in_range(std::int32_t{2}, std::int32_t{64})
+        .group("What is measured");
     line.option("--seed", options->seed, "seed of the random shapes")
         .value("COUNT")
-        .in_range(std::uint64_t{0}, std::uint64_t{1} << 53U);
+        .in_range(std::uint64_t{0}, std::uint64_t{1} << 53U)
+        .group("What is measured");
     line.option("-o,--output", options->output,
                 "folder for records; what is already recorded there is skipped")
         .value("FOLDER");
     line.option("--data", options->pattern, "input data: normal, uniform, zeros or constant")
-        .one_of({"normal", "uniform", "zeros", "constant"});
+        .one_of({"normal", "uniform", "zeros", "constant"})
+        .group("What is measured");
     line.option("--seconds", options->seconds, "longest time to spend sampling one operation")
         .value("SECONDS")
-        .in_range(0.001, 3600.0);
+        .in_range(0.001, 3600.0)
+        .group("Sampling");
     line.option("--budget", options->budget, "time limit of the whole run (a suite has its own)")
         .value("SECONDS")
-        .in_range(0.001, 1e6);
-    line.flag("--no-counters", options->no_counters, "measure times only");
-    line.flag("--retry", options->retry, "try recorded failures again");
+        .in_range(0.001, 1e6)
+        .group("Sampling");
+    line.flag("--no-counters", options->no_counters, "measure times only").group("Sampling");
+    line.flag("--retry", options->retry, "try recorded failures again").group("Sampling");
     line.footer(
         "Examples:\n"
         "  ridge measure matmul --m 4096 --n 4096 --k 4096 --dtype bf16\n"

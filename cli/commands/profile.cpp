@@ -320,30 +320,40 @@ Action build_profile(CommandLine& line, std::span<const std::string> arguments) 
                 "record to NAME.PID.ridge, one file per process (default ridge-profile)")
         .value("NAME");
     line.flag("--wait-for-start", options->wait_for_start,
-              "record only between cudaProfilerStart and cudaProfilerStop");
+              "record only between cudaProfilerStart and cudaProfilerStop")
+        .group("What is recorded");
     line.option("--delay", options->delay, "start recording this many seconds after CUDA starts")
         .value("SECONDS")
-        .not_negative();
+        .not_negative()
+        .group("What is recorded");
     line.option("--duration", options->duration,
                 "record for this many seconds (default: to the end)")
         .value("SECONDS")
-        .not_negative();
+        .not_negative()
+        .group("What is recorded");
     line.flag("--whole-graphs", options->whole_graphs,
-              "one entry per replayed CUDA graph instead of one per kernel in it");
+              "one entry per replayed CUDA graph instead of one per kernel in it")
+        .group("What is recorded");
     line.flag("--counters", options->counters,
-              "run the program again; count DRAM, L2 and shared bytes and FLOP of its kernels");
+              "run the program again; count DRAM, L2 and shared bytes and FLOP of its kernels")
+        .group("Counting");
     line.option("--launches", options->launches,
-                "with --counters: launches to count for each kernel, grid and block (default 1)");
+                "with --counters: launches to count for each kernel, grid and block (default 1)")
+        .group("Counting");
     line.option("--runs", options->runs,
                 "with --counters: maximum runs of the program; kernels launched three times or "
-                "more need one (default 8)");
+                "more need one (default 8)")
+        .group("Counting");
     line.flag("--no-repeats", options->no_repeats,
               "with --counters: count only with further runs. By default, if a program launches "
-              "each kernel once, its launches are repeated within one run, with memory restored");
+              "each kernel once, its launches are repeated within one run, with memory restored")
+        .group("Counting");
     line.flag("--timeline", options->timeline,
-              "sample DRAM, SMs and tensor cores over time while the program runs");
+              "sample DRAM, SMs and tensor cores over time while the program runs")
+        .group("Timeline");
     line.option("--interval", options->interval, "time between two samples (default 100)")
-        .value("MICROSECONDS");
+        .value("MICROSECONDS")
+        .group("Timeline");
     add_trace_options(line, options->trace);
     line.option("--page", options->trace.output,
                 "report as a page (.html), or its charts (.svg, .png, .pdf)")

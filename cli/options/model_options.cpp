@@ -69,42 +69,58 @@ ModelOptions::ModelOptions(CommandLine& line, Lists lists, const UsualStep& usua
     line.option("--family", family_, "a family's file, instead of the one that the config names")
         .value("FILE");
     line.option("--phase", phase_, "prefill, decode (one token per sequence) or train")
-        .one_of({"prefill", "decode", "train"});
-    line.option("--batch", batch_, "sequences in the batch").value("COUNT");
+        .one_of({"prefill", "decode", "train"})
+        .group("Question");
+    line.option("--batch", batch_, "sequences in the batch").value("COUNT").group("Question");
+    line.option("--seq", seq_,
+                "tokens of a prompt or, in decode, of the cache (2048, or the model's positions if "
+                "fewer)")
+        .group("Question");
     line.option(
-        "--seq", seq_,
-        "tokens of a prompt or, in decode, of the cache (2048, or the model's positions if fewer)");
-    line.option(
-        "--software", software_,
-        lists == Lists::refused
-            ? "transformers (eager PyTorch), compiled, serving (fused kernels in a graph), or "
-              "NAME[-VERSION], such as vllm-0.24.0"
-            : "transformers, compiled, serving, or NAME[-VERSION]");
-    line.option("--dtype", dtype_, "type of weights and activations");
-    line.option("--kv-dtype", kv_dtype_, "type of the cache (default: dtype)");
+            "--software", software_,
+            lists == Lists::refused
+                ? "transformers (eager PyTorch), compiled, serving (fused kernels in a graph), or "
+                  "NAME[-VERSION], such as vllm-0.24.0"
+                : "transformers, compiled, serving, or NAME[-VERSION]")
+        .group("Software");
+    line.option("--dtype", dtype_, "type of weights and activations").group("Software");
+    line.option("--kv-dtype", kv_dtype_, "type of the cache (default: dtype)").group("Software");
     line.option("--quantise,--quantize", quantise_,
                 "weights of the layers: none, fp8, fp8_block, int8, int4, nvfp4 or mxfp4 (default: "
                 "as the config's quantization_config says)")
-        .one_of({"none", "fp8", "fp8_block", "int8", "int4", "nvfp4", "mxfp4"});
+        .one_of({"none", "fp8", "fp8_block", "int8", "int4", "nvfp4", "mxfp4"})
+        .group("Software");
     line.option("--logits", logits_, "rows of the head: last or all (default: last; train: all)")
-        .one_of({"last", "all"});
-    line.flag("--no-cache", no_cache_, "prefill without a cache");
-    line.option("--optimizer", optimizer_, "train: adamw or none").one_of({"adamw", "none"});
-    line.option("--amp", amp_, "train: weights in fp32, products in bf16").one_of({"bf16"});
+        .one_of({"last", "all"})
+        .group("Question");
+    line.flag("--no-cache", no_cache_, "prefill without a cache").group("Question");
+    line.option("--optimizer", optimizer_, "train: adamw or none")
+        .one_of({"adamw", "none"})
+        .group("Training");
+    line.option("--amp", amp_, "train: weights in fp32, products in bf16")
+        .one_of({"bf16"})
+        .group("Training");
     line.option("--checkpoint", checkpoint_,
                 "train: none, selective (products and attention kept), or full")
-        .one_of({"none", "selective", "full"});
-    line.option("--zero", zero_, "train: ZeRO stage 0 to 3 over --gpus").value("COUNT");
-    line.option("--gpus", gpus_, "train: GPUs, each with its own data").value("COUNT");
+        .one_of({"none", "selective", "full"})
+        .group("Training");
+    line.option("--zero", zero_, "train: ZeRO stage 0 to 3 over --gpus")
+        .value("COUNT")
+        .group("Several GPUs");
+    line.option("--gpus", gpus_, "train: GPUs, each with its own data")
+        .value("COUNT")
+        .group("Several GPUs");
     std::vector<std::string> hosts;
     for (const programs::Host& host : programs::hosts()) hosts.emplace_back(host.name);
     line.option("--host", host_,
                 "host that dispatches the kernels (default: the one measured with the GPU)")
-        .one_of(hosts);
+        .one_of(hosts)
+        .group("Software");
     line.option("--launch", launch_,
-                "time to launch one small kernel, \"12.5 us\": scales the host's times");
-    line.option("--tp", tp_, "GPUs that share each product").value("COUNT");
-    line.option("--ep", ep_, "GPUs that share the experts");
+                "time to launch one small kernel, \"12.5 us\": scales the host's times")
+        .group("Software");
+    line.option("--tp", tp_, "GPUs that share each product").value("COUNT").group("Several GPUs");
+    line.option("--ep", ep_, "GPUs that share the experts").group("Several GPUs");
 }
 
 ModelOptions::Values ModelOptions::values() const {

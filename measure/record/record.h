@@ -68,6 +68,17 @@ struct TableRow {
 };
 
 /// A record has either a timing or the reason why there is none. A wrong result never has a timing.
+/// What a run measured first, to tell one machine from another with the same GPU: the time of an
+/// empty kernel, a copy in DRAM, products on the tensor cores in short kernels.
+struct MachineReference {
+    std::optional<Time> empty_kernel{};
+    std::optional<Bandwidth> copy{};  ///< bytes read and written
+    std::optional<FlopRate> product{};
+
+    [[nodiscard]] bool empty() const { return !empty_kernel && !copy && !product; }
+    friend bool operator==(const MachineReference&, const MachineReference&) = default;
+};
+
 struct Record {
     Question question;
     RecordDevice device;
@@ -83,6 +94,7 @@ struct Record {
     Environment after{};
     /// Energy over wall time between the two environments. 0 and absent differ.
     std::optional<Power> mean_power{};
+    MachineReference reference{};   ///< of the run; empty in records before 0.2.0
     std::optional<TableRow> row{};  ///< for times from a table; not written to record files
     Location location{};  ///< of the line that was read; empty for a record not from a record file
 

@@ -143,6 +143,14 @@ Json to_json(const Environment& environment) {
     return json;
 }
 
+Json to_json(const MachineReference& reference) {
+    Json json = Json::object();
+    put(json, "empty_kernel_s", reference.empty_kernel);
+    put(json, "copy_bytes_per_s", reference.copy);
+    put(json, "product_flop_per_s", reference.product);
+    return json;
+}
+
 Json to_json(const Record& record) {
     const model::Execution& execution = record.question.execution;
     Json json{{"schema", record_schema},
@@ -168,6 +176,7 @@ Json to_json(const Record& record) {
     json["before"] = to_json(record.before);
     json["after"] = to_json(record.after);
     put(json, "mean_power_w", record.mean_power);
+    if (!record.reference.empty()) json["reference"] = to_json(record.reference);
     if (record.timing) json["timing"] = to_json(*record.timing);
     return json;
 }
@@ -386,6 +395,14 @@ Environment read_environment(const RecordReader& reader) {
     return environment;
 }
 
+MachineReference read_reference(const RecordReader& reader) {
+    if (!reader.has("reference")) return {};
+    const RecordReader reference = reader.object("reference");
+    return {.empty_kernel = reference.quantity_if<Time>("empty_kernel_s"),
+            .copy = reference.quantity_if<Bandwidth>("copy_bytes_per_s"),
+            .product = reference.quantity_if<FlopRate>("product_flop_per_s")};
+}
+
 Record read_record(const RecordReader& reader) {
     if (reader.count("schema") != record_schema) {
         reader.fail("schema",
@@ -397,7 +414,8 @@ Record read_record(const RecordReader& reader) {
                   .date = reader.text("date"),
                   .before = read_environment(reader.object("before")),
                   .after = read_environment(reader.object("after")),
-                  .mean_power = reader.quantity_if<Power>("mean_power_w")};
+                  .mean_power = reader.quantity_if<Power>("mean_power_w"),
+                  .reference = read_reference(reader)};
     if (reader.has("failure")) record.failure = reader.text("failure");
     if (reader.has("geometry")) record.geometry = read_geometry(reader.object("geometry"));
     record.software = reader.has("software") ? reader.text("software") : software_of(record);

@@ -224,7 +224,8 @@ std::optional<Record> measure_one(Device& device, Question question,
     Record record{.question = std::move(question),
                   .device = describe(device.info()),
                   .tool = options.tool,
-                  .date = utc_now()};
+                  .date = utc_now(),
+                  .reference = options.reference};
     try {
         record.before = device.environment();
         measure_case(device, options, record);

@@ -27,6 +27,7 @@ struct MeasureOptions {
     std::vector<CounterGroup> counters{CounterGroup::traffic, CounterGroup::arithmetic,
                                        CounterGroup::tensor};  ///< empty: no counters are read
     std::string tool = "ridge";
+    MachineReference reference{};  ///< kept in each record
     Hooks hooks = real_hooks();
 };
 

@@ -40,6 +40,7 @@ void check_same(const Record& a, const Record& b) {
     CHECK(a.before == b.before);
     CHECK(a.after == b.after);
     CHECK(a.mean_power == b.mean_power);
+    CHECK(a.reference == b.reference);
     CHECK(to_json_line(a) == to_json_line(b));
 }
 
@@ -95,6 +96,7 @@ TEST_CASE("every member survives, even the rare ones") {
         Unavailable{.reason = "the driver keeps \"counters\" to\nadmins", .remedy = "µ: ask"};
     record.after.temperature_celsius = 1.0 / 3.0;
     record.mean_power = Power::from_base(0.1 + 0.2);
+    record.reference = {.empty_kernel = 1.44 * units::us, .copy = 2.9 * units::TB / units::s};
     record.before = {};
     check_same(parse_record(to_json_line(record)), record);
 }
