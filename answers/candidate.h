@@ -41,7 +41,7 @@ class Serving {
 
   private:
     /// The time in which every sequence of a copy gets a token: one step, or the way through all
-    /// stages. (W19)
+    /// stages. (W17)
     [[nodiscard]] std::optional<Spread> round(const programs::StepTime& time,
                                               std::int64_t group) const;
     [[nodiscard]] programs::Request request(programs::Phase phase) const;

@@ -130,7 +130,7 @@ Time dequantising(const Adapted& adapters, const model::Machine& machine) {
 }
 
 /// Memory of the stage of a pipeline that needs most: the last, which has the head and one
-/// micro-batch, or the first, which keeps one for every stage. (W19)
+/// micro-batch, or the first, which keeps one for every stage. (W17)
 MemoryNeed training_memory(const programs::Architecture& architecture, const PlanQuestion& question,
                            const Layout& layout, const programs::Request& request,
                            const programs::ModelStep& step) {
@@ -233,7 +233,7 @@ PlanRow training_row(const programs::Architecture& architecture, const PlanQuest
             row.reason = "sending to the next stage is not modelled";
             return row;
         }
-        // Activations forward, their gradients backward. (W19)
+        // Activations forward, their gradients backward. (W17)
         row.pace = *row.pace + static_cast<double>(2 * turns) * *sent;
     }
     set_rate(row, question);

@@ -8,7 +8,7 @@
 // and the head. Serving: the sequences of a copy go round in as many groups as there are stages, so
 // that every stage works; a token takes stages x (stage + handover). Training: one forward and one
 // backward pass in turn (1F1B), so a step of m micro-batches takes (m + stages - 1) times a stage
-// (W19, W20 of docs/models.md). The first stage keeps the activations of as many
+// (W17, W18 of docs/models.md). The first stage keeps the activations of as many
 // micro-batches as there are stages.
 // Context parallelism: each GPU holds 1/c of every sequence; keys and values of a layer are gathered
 // before its attention, forward and backward, and their gradients are summed; causal work is spread

@@ -5,15 +5,19 @@
 #include <new>
 #include <ostream>
 #include <string_view>
+#include <system_error>
 
 #include "cli/commands/commands.h"
 #include "cli/console/decimal_note.h"
 #include "cli/console/table.h"
+#include "cli/console/used_files.h"
 #include "cli/console/version.h"
 #include "cli/input/model_input.h"
 #include "cli/options/command_line.h"
 #include "hardware/error.h"
+#include "hardware/error_field.h"
 #include "hardware/nearest.h"
+#include "model/catalogue/catalogue.h"
 
 namespace ridge::cli {
 namespace {
@@ -113,9 +117,44 @@ CommandLine program() {
     return line;
 }
 
+namespace {
+
+/// Runs the command with an output that names the user's own files that it rests on.
+int dispatch_noting_files(std::span<const std::string> arguments, const Context& context) {
+    const std::string folder = model::user_folder();
+    std::error_code ignored;
+    if (folder.empty() || !std::filesystem::is_directory(folder, ignored)) {
+        return dispatch(arguments, context);
+    }
+    UsedFiles used(folder);
+    NotedOutput noted(*context.out.rdbuf(), used, note_form(arguments));
+    std::ostream out(&noted);
+    const Context inner{.in = context.in,
+                        .out = out,
+                        .err = context.err,
+                        .colour = context.colour,
+                        .terminal = context.terminal,
+                        .width = context.width,
+                        .utf8 = context.utf8,
+                        .open_device = context.open_device,
+                        .kept_machines = context.kept_machines,
+                        .used_files = &used,
+                        .wrong_field = context.wrong_field,
+                        .open_group = context.open_group,
+                        .device_count = context.device_count,
+                        .topology = context.topology,
+                        .survey_links = context.survey_links};
+    const int code = dispatch(arguments, inner);
+    out.flush();
+    if (!out) context.out.setstate(std::ios::badbit);
+    return code;
+}
+
+}  // namespace
+
 int run(std::span<const std::string> arguments, const Context& context) {
     try {
-        const int code = dispatch(arguments, context);
+        const int code = dispatch_noting_files(arguments, context);
         context.out.flush();
         if (!context.out) {
             context.err << "ridge: cannot write the output\n";
@@ -123,6 +162,7 @@ int run(std::span<const std::string> arguments, const Context& context) {
         }
         return code;
     } catch (const InputError& error) {
+        if (context.wrong_field != nullptr) *context.wrong_field = field_of(error);
         context.err << "ridge: " << printable(error.what()) << '\n';
         return error.location().file.empty() ? usage : bad_data;
     } catch (const DeviceError& error) {

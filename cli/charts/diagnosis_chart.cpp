@@ -13,7 +13,7 @@ using answers::Case;
 using answers::Verdict;
 
 constexpr std::size_t most_rows_drawn = 16;
-constexpr std::size_t longest_name = 28;
+constexpr std::size_t longest_name = 34;
 
 struct BarUnit {
     const char* name;
@@ -29,9 +29,12 @@ BarUnit bar_unit(Time longest) {
     return {.name = "ns", .unit = units::ns};
 }
 
+/// The beginning and the end, because shapes, which tell rows apart, stand at the end.
 std::string short_name(const std::string& name) {
     if (name.size() <= longest_name) return name;
-    return name.substr(0, longest_name - 3) + "...";
+    constexpr std::size_t kept_end = 18;
+    return name.substr(0, longest_name - 3 - kept_end) + "..." +
+           name.substr(name.size() - kept_end);
 }
 
 }  // namespace

@@ -284,7 +284,8 @@ void conclude(const Context& context, model::Catalogue& catalogue, const fs::pat
     context.err << "wrote " << printable(path.string()) << ": "
                 << (changes.empty() ? "ceilings" : changes) << "; "
                 << (found ? "every later answer for --gpu " + gpu +
-                                " uses it (--datasheet and removing the file leave it out)"
+                                " uses it and names it (`ridge gpus forget " + gpu +
+                                "` removes it, --datasheet leaves it out)"
                           : "use it with --gpu-file " + printable(path.string()))
                 << '\n';
 }

@@ -1,8 +1,11 @@
 // `ridge gpus`: lists GPUs, shows one in full, checks description files, draws a timeline.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <ostream>
+#include <system_error>
 
 #include "cli/charts/chart_output.h"
 #include "cli/charts/timeline_chart.h"
@@ -27,16 +30,20 @@ struct GpusOptions {
         : gpu(line),
           show(line.subcommand("show", "One GPU on one screen: memory, peaks, links")),
           check(line.subcommand("check", "Check description files and list every problem")),
+          forget(line.subcommand(
+              "forget", "Remove your own files about a GPU: ceilings, fits, descriptions")),
           timeline(line.subcommand("timeline", "Compute, bandwidth and interconnect by year")) {}
 
     GpuOptions gpu;
     std::string format;
     CommandLine show;
     CommandLine check;
+    CommandLine forget;
     CommandLine timeline;
     std::string name;
     bool all = false;
     std::string why;
+    std::string forgotten;
     std::vector<std::string> files;
     ChartOutput chart;
 };
@@ -70,10 +77,10 @@ Table readable_list(Machines& machines) {
     for (const model::CatalogueEntry& entry : machines.catalogue().entries()) {
         const model::Machine& machine = machines.at(entry.name);
         const auto peak = leading_peak(machine);
-        table.rows.push_back({entry.name,
-                              machine.sm_count > 0 ? std::to_string(machine.sm_count) : "",
-                              peak ? format(*peak) : "", format(machine.dram_bandwidth),
-                              format_capacity(machine.dram_capacity), entry.origin});
+        table.rows.push_back(
+            {entry.name, machine.sm_count > 0 ? std::to_string(machine.sm_count) : "",
+             peak ? format(*peak) : "", format(machine.dram_bandwidth),
+             format_capacity(machine.dram_capacity), machines.description(entry.name).origin});
     }
     return table;
 }
@@ -92,7 +99,8 @@ Table exact_list(Machines& machines) {
         table.rows.push_back(
             {entry.name, machine.sm_count > 0 ? std::to_string(machine.sm_count) : "",
              peak ? figure(peak->base()) : "", figure(machine.dram_bandwidth.base()),
-             fmt::format("{:.0f}", machine.dram_capacity.base()), entry.origin});
+             fmt::format("{:.0f}", machine.dram_capacity.base()),
+             machines.description(entry.name).origin});
     }
     return table;
 }
@@ -106,7 +114,7 @@ Json list_json(Machines& machines) {
         if (const auto peak = leading_peak(machine)) each["peak_flop_per_s"] = peak->base();
         each["dram_bytes_per_s"] = machine.dram_bandwidth.base();
         each["dram_bytes"] = machine.dram_capacity.base();
-        each["origin"] = entry.origin;
+        each["origin"] = machines.description(entry.name).origin;
         list.push_back(std::move(each));
     }
     return list;
@@ -190,6 +198,53 @@ int check_files(const Context& context, const GpusOptions& options) {
     return success;
 }
 
+/// Files in the user's folder that describe the GPU or add to it.
+std::vector<std::string> own_files(const model::Catalogue& catalogue, const std::string& gpu) {
+    const std::string folder = model::user_folder();
+    std::vector<std::string> files;
+    const auto add = [&](const std::string& origin) {
+        const bool own = !folder.empty() && origin.starts_with(folder + "/");
+        if (own && std::find(files.begin(), files.end(), origin) == files.end()) {
+            files.push_back(origin);
+        }
+    };
+    for (const model::OverlayEntry& overlay : catalogue.overlays()) {
+        if (catalogue.canonical_name(overlay.target) == gpu) add(overlay.origin);
+    }
+    for (const model::CatalogueEntry& entry : catalogue.entries()) {
+        if (entry.name == gpu) add(entry.origin);
+    }
+    return files;
+}
+
+int forget_gpu(const Context& context, const GpusOptions& options) {
+    const model::Catalogue catalogue = options.gpu.catalogue(context);
+    const std::string gpu = catalogue.canonical_name(options.forgotten);
+    if (gpu.empty()) {
+        throw InputError("unknown GPU \"" + options.forgotten + "\"", {},
+                         catalogue.suggestion(options.forgotten));
+    }
+    const std::vector<std::string> files = own_files(catalogue, gpu);
+    if (files.empty()) {
+        throw InputError(gpu + ": no file of yours describes it or adds to it", {},
+                         "files that count for every answer lie in " + model::user_folder());
+    }
+    for (const std::string& file : files) {
+        std::error_code error;
+        if (!std::filesystem::remove(file, error)) {
+            throw InputError("cannot remove it: " + error.message(), {.file = file});
+        }
+    }
+    if (options.format.empty()) {
+        for (const std::string& file : files) context.out << "removed " << printable(file) << '\n';
+        return success;
+    }
+    Rows rows{.columns = {{"removed"}}};
+    for (const std::string& file : files) rows.rows.push_back({{file}});
+    write_rows(context, rows, parse_format(options.format));
+    return success;
+}
+
 Table timeline_table(const std::vector<TimelineEntry>& entries) {
     Table table{.columns = {{"name"},
                             {"announced"},
@@ -248,6 +303,11 @@ Action build_gpus(CommandLine& line, std::span<const std::string>) {
         .required();
     options->check.fall_through();
     add_format_option(options->check, options->format, "table|json|csv|md");
+    options->forget.positional("name", options->forgotten, "GPU by name or alias")
+        .value("GPU")
+        .required();
+    options->forget.fall_through();
+    add_format_option(options->forget, options->format, "table|json|csv|md");
     options->timeline.fall_through();
     add_format_option(options->timeline, options->format, "chart|table|json|csv|md");
     add_chart_options(options->timeline, options->chart);
@@ -258,10 +318,12 @@ Action build_gpus(CommandLine& line, std::span<const std::string>) {
         "  ridge gpus show h100-sxm --all --format json\n"
         "  ridge gpus show h100-sxm --why model.matmul.tensor.k_step\n"
         "  ridge gpus timeline -o timeline.svg\n"
-        "  ridge gpus check my-gpu.toml");
+        "  ridge gpus check my-gpu.toml\n"
+        "  ridge gpus forget h100-sxm        # your own ceilings and fits of it");
     return [options](const Context& context) {
         if (options->show.parsed()) return show_gpu(context, *options);
         if (options->check.parsed()) return check_files(context, *options);
+        if (options->forget.parsed()) return forget_gpu(context, *options);
         if (options->timeline.parsed()) return show_timeline(context, *options);
         return list_gpus(context, *options);
     };

@@ -9,6 +9,7 @@
 #include <functional>
 #include <iosfwd>
 #include <memory>
+#include <string>
 
 #include "measure/ranks/link_survey.h"
 #include "measure/ranks/rank.h"
@@ -32,6 +33,7 @@ enum ExitCode : int {
 using OpenDevice = std::function<measure::Maybe<std::unique_ptr<measure::Device>>(std::int32_t)>;
 
 class KeptMachines;  ///< cli/input/machines.h
+class UsedFiles;     ///< cli/console/used_files.h
 using OpenGroup =
     std::function<measure::Maybe<std::unique_ptr<measure::Device>>(const measure::GroupRequest&)>;
 
@@ -45,6 +47,8 @@ struct Context {
     bool utf8 = true;       ///< the terminal takes UTF-8; if not, charts use ASCII
     OpenDevice open_device = measure::open_device;
     KeptMachines* kept_machines = nullptr;       ///< for a front end that runs many commands
+    UsedFiles* used_files = nullptr;             ///< told which files of the user answers rest on
+    std::string* wrong_field = nullptr;          ///< told the field of a usage or input error
     OpenGroup open_group = measure::open_group;  ///< several GPUs, for collectives
     std::function<std::int32_t()> device_count = measure::device_count;
     std::function<std::vector<measure::GpuPlace>()> topology = measure::topology;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "cli/console/used_files.h"
 #include "model/catalogue/catalogue.h"
 
 namespace ridge::cli {
@@ -22,6 +23,9 @@ const model::Machine& Machines::at(std::string_view name) {
     }
     try {
         model::Machine resolved = known.catalogue.machine(name, known.view);
+        if (known.used != nullptr) {
+            known.used->add(resolved.name, known.catalogue.at(name, known.view).origin);
+        }
         resolved.cluster = known.cluster;
         auto machine = std::make_unique<const model::Machine>(std::move(resolved));
         return *known.resolved.emplace(std::string(name), std::move(machine)).first->second;

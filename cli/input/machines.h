@@ -14,6 +14,8 @@
 
 namespace ridge::cli {
 
+class UsedFiles;  ///< cli/console/used_files.h
+
 /// Machines by name, resolved once each. A name that does not resolve keeps its error, so that a
 /// table of a million rows parses a broken description once. Copies share what they know.
 class Machines {
@@ -23,6 +25,8 @@ class Machines {
 
     /// InputError when the name is unknown or its description is broken.
     [[nodiscard]] const model::Machine& at(std::string_view name);
+    /// From now on, `used` is told the origin of each description that is used.
+    void report_to(UsedFiles* used) { known_->used = used; }
     [[nodiscard]] const model::Catalogue& catalogue() const { return known_->catalogue; }
     [[nodiscard]] model::View view() const { return known_->view; }
     [[nodiscard]] const hardware::Description& description(std::string_view name) const {
@@ -36,6 +40,7 @@ class Machines {
         std::optional<model::Cluster> cluster{};  ///< around every machine
         std::map<std::string, std::unique_ptr<const model::Machine>, std::less<>> resolved{};
         std::map<std::string, InputError, std::less<>> broken{};
+        UsedFiles* used = nullptr;
     };
     std::shared_ptr<Known> known_;
 };

@@ -81,11 +81,17 @@ std::string GpuOptions::origin() const {
 }
 
 Machines GpuOptions::machines(const Context& context) const {
-    if (!cluster_.empty()) return {catalogue(context), view(), model::read_cluster(cluster_)};
+    if (!cluster_.empty()) {
+        Machines machines{catalogue(context), view(), model::read_cluster(cluster_)};
+        machines.report_to(context.used_files);
+        return machines;
+    }
     if (context.kept_machines != nullptr && files_.empty()) {
         return context.kept_machines->of(view());
     }
-    return {catalogue(context), view()};
+    Machines machines{catalogue(context), view()};
+    machines.report_to(context.used_files);
+    return machines;
 }
 
 model::Catalogue GpuOptions::catalogue(const Context& context, std::string_view without) const {

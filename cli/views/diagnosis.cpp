@@ -105,7 +105,8 @@ std::vector<std::string> explanations_of(const answers::Report& report) {
 
 const char* roof_note() {
     return "Of the roof: the least time that the hardware allows over the measured one. A row is "
-           "slow if it took 15 % longer than the upper end of its band.";
+           "slow if it took 15 % longer than the upper end of its band. Evidence: what the "
+           "expected time rests on.";
 }
 
 }  // namespace
@@ -141,7 +142,7 @@ plot::Report diagnosis_page(const answers::Report& report, const std::string& co
         page.subtitle += (i == 0 ? " on " : ", ") + gpus[i];
     page.blocks.emplace_back(
         plot::ReportText{.heading = "Verdict", .sentences = {answers::verdict_of(report)}});
-    plot::ReportText why{.heading = "First", .sentences = explanations_of(report)};
+    plot::ReportText why{.heading = "Where to start", .sentences = explanations_of(report)};
     if (!why.sentences.empty()) page.blocks.emplace_back(std::move(why));
     const Rows rows = diagnosis_rows(report, 0);
     plot::ReportTable table{.caption = "All rows", .note = roof_note()};

@@ -16,6 +16,7 @@
 #include "cli/input/machines.h"
 #include "cli/views/prediction.h"
 #include "hardware/error.h"
+#include "hardware/error_field.h"
 #include "model/allocator/caching_allocator.h"
 #include "model/catalogue/catalogue.h"
 #include "model/footprint/attention_memory.h"
@@ -148,19 +149,21 @@ nb::dict vocabulary() {
 }
 
 /// Runs a command as the program does, with `input` as its standard input; returns exit code,
-/// output and error output.
-std::tuple<int, std::string, std::string> run(const std::vector<std::string>& arguments, int width,
-                                              const std::string& input) {
+/// output, error output and, after an input error, the field that is wrong.
+std::tuple<int, std::string, std::string, std::string> run(
+    const std::vector<std::string>& arguments, int width, const std::string& input) {
     std::istringstream in(input);
     std::ostringstream out;
     std::ostringstream err;
-    const cli::Context context{.in = in, .out = out, .err = err, .width = width};
+    std::string field;
+    const cli::Context context{
+        .in = in, .out = out, .err = err, .width = width, .wrong_field = &field};
     int code = 0;
     {
         const nb::gil_scoped_release released;
         code = cli::run(arguments, context);
     }
-    return {code, out.str(), err.str()};
+    return {code, out.str(), err.str(), field};
 }
 
 }  // namespace
@@ -182,5 +185,9 @@ NB_MODULE(_core, module) {
     module.def("vocabulary", &ridge::python::vocabulary);
     module.def("run", &ridge::python::run, nb::arg("arguments"), nb::arg("width") = 80,
                nb::arg("input") = "");
+    module.def(
+        "field_of",
+        [](const std::string& message) { return ridge::field_of(ridge::InputError(message)); },
+        nb::arg("message"));
     ridge::python::bind_table(module);
 }

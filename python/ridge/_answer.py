@@ -13,20 +13,12 @@ from . import _core
 class InputError(ValueError):
     """Broken input. `field` names the wrong field, or is None; `str()` says what is wrong."""
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, field: str | None = None) -> None:
         super().__init__(message)
-        self.field: str | None = _field_of(message)
+        self.field: str | None = field or _core.field_of(message) or None
 
-
-def _field_of(message: str) -> str | None:
-    """The field of a message. ridge's messages begin with it ("rows: ...", "n is missing ...") or name the GPU."""
-    head, colon, _ = message.partition(":")
-    if colon and head.isidentifier():
-        return head
-    words = message.split()
-    if words[1:3] == ["is", "missing"]:
-        return words[0]
-    return "gpu" if message.startswith("unknown GPU") else None
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (str(self), self.field))
 
 
 def checked(function: Any, *arguments: Any, **options: Any) -> Any:

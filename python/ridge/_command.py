@@ -44,12 +44,12 @@ def command(*words: str, _input: str = "", **options: Any) -> str:
     `ridge.command("gpus", "show", "h100-sxm")`. Options are keyword arguments: `--head-dim 128` is
     `head_dim=128`, a flag is `True`, lists are lists: `gpu=["h100", "b200"]`.
     """
-    code, out, err = _core.run([*words, *_words(options)], input=_input)
+    code, out, err, field = _core.run([*words, *_words(options)], input=_input)
     if code != 0:
         message = err.strip().removeprefix("ridge: ") if hasattr(str, "removeprefix") else err.strip()
         first = message.split("\ntry: ")[0]
         prefix = f"ridge {words[0]}: " if words else ""
-        raise InputError(first[len(prefix) :] if prefix and first.startswith(prefix) else first or out.strip())
+        raise InputError(first[len(prefix) :] if prefix and first.startswith(prefix) else first or out.strip(), field or None)
     return out
 
 

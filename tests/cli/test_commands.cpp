@@ -1,5 +1,6 @@
 // What the commands print: formats agree with each other and with figures worked out by hand.
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -180,4 +181,21 @@ TEST_CASE("kernels and passes of the course's example, unfused and fused") {
         "h100-sxm");
     CHECK(fused["kernels"] == 1);
     CHECK(fused["l2_bytes"] == 2 * 4000.0);
+}
+
+TEST_CASE("the help of a command is in groups, and has an example") {
+    for (const ridge::cli::CommandInfo& command : ridge::cli::command_table()) {
+        INFO(command.name);
+        const std::string help = ridge::test::run({std::string(command.name), "--help"}).out;
+        CHECK(help.find("Example") != std::string::npos);
+        std::istringstream lines(help);
+        int alone = 0;
+        bool within = false;
+        for (std::string line; std::getline(lines, line);) {
+            if (line == "Options:") within = true;
+            if (line.empty()) within = false;
+            if (within && line.rfind("  -", 0) == 0) ++alone;
+        }
+        CHECK(alone <= 13);
+    }
 }

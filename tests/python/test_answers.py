@@ -1,6 +1,7 @@
 """Plans, diagnoses and the program's other commands as functions: the same values as on the command line."""
 
 import json
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -63,6 +64,32 @@ class Serve(unittest.TestCase):
         self.assertEqual(answer.to_dict(), printed("serve", "llama-3.2-1b", "--gpu", GPU, "--rate", "5,20", "--count", "50", "--ttft", "200ms"))
         self.assertEqual([load.rate for load in answer.loads], [5.0, 20.0])
         self.assertGreaterEqual(answer.loads[1].ttft.p99_us, answer.loads[0].ttft.p50_us)
+
+
+class Errors(unittest.TestCase):
+    def test_the_field_is_data(self):
+        error = ridge.InputError("whatever the words are", "rows")
+        self.assertEqual((str(error), error.field), ("whatever the words are", "rows"))
+        self.assertEqual(pickle.loads(pickle.dumps(error)).field, "rows")
+        self.assertIsNone(ridge.InputError("nothing in particular").field)
+
+    def test_every_way_in_names_it(self):
+        for ask, field in (
+            (lambda: ridge.predict("matmul", m=64, n=64, gpu="h100"), "k"),
+            (lambda: ridge.predict("matmul", m=64, n=64, k=64, gpu="h1000"), "gpu"),
+            (lambda: ridge.plan("llama-3.1-8b", gpu="h100", price="x"), "price"),
+            (lambda: ridge.vram("attention", heads=32, seq=-1, head_dim=64), "seq"),
+            (lambda: ridge.model("llama-3.1-8b", gpu="h100", zero=7), "zero"),
+        ):
+            with self.assertRaises(ridge.InputError) as caught:
+                ask()
+            self.assertEqual(caught.exception.field, field, str(caught.exception))
+
+    def test_importing_is_quick(self):
+        script = "import time; start = time.perf_counter(); import ridge; print(time.perf_counter() - start)"
+        took = min(float(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout) for _ in range(5))
+        # 60 ms on a quiet machine; others may run beside this test.
+        self.assertLess(took, 0.3)
 
 
 class Diagnose(unittest.TestCase):
