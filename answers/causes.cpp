@@ -110,7 +110,8 @@ Cause of_impossible(const Case& one) {
 }
 
 /// Another way to carry it out whose band holds the measured time.
-std::optional<Cause> other_way(const Case& one, const model::Machine& machine) {
+std::optional<Cause> other_way(const Case& one, const Prediction& expected,
+                               const model::Machine& machine) {
     if (one.row.steps.size() != 1) return std::nullopt;
     const Execution& asked = one.row.steps.front().execution;
     Execution other = asked;
@@ -143,9 +144,11 @@ std::optional<Cause> other_way(const Case& one, const model::Machine& machine) {
         other.implementation = way;
         const auto p = carried_out(one, other, machine);
         if (!p || p->time < *one.expected || !explains(*p, one.row.measured)) continue;
-        return Cause{.why = fmt::format("it takes as long as with impl={}", model::name_of(way)),
-                     .advice = fmt::format("the usual kernel is expected to take {}",
-                                           format(*one.expected))};
+        return Cause{
+            .why = fmt::format("it takes as long as another kernel does (impl={})",
+                               model::name_of(way)),
+            .advice = fmt::format("the usual one, impl={}, is expected to take {}",
+                                  model::name_of(expected.implementation), format(*one.expected))};
     }
     return std::nullopt;
 }
@@ -156,7 +159,7 @@ Cause of_slow(const Case& one, const Prediction& expected, const model::Machine&
         return {.why = factor(ratio) + " the expected time",
                 .advice = "about 1000: is the time in the unit that its column says?"};
     }
-    if (auto other = other_way(one, machine)) return *other;
+    if (auto other = other_way(one, expected, machine)) return *other;
     return {.why = fmt::format("{} the expected time; such kernels are limited by {}",
                                factor(ratio), plain_name(expected.limiter)),
             .advice = std::string(first_check(expected.limiter))};

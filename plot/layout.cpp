@@ -481,7 +481,7 @@ class PageLayout {
 }  // namespace
 
 Layout lay_out(const Chart& chart, PageSize page) {
-    RIDGE_CONTRACT(page.width >= 320.0 && page.height >= 240.0);
+    RIDGE_CONTRACT(page.width >= 320.0 && page.height >= least_page_height);
     PageLayout named(chart, page);
     Layout out = named.finish();
     if (!named.nameless()) return out;

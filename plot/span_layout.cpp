@@ -44,7 +44,8 @@ PageSize page_of(const Chart& chart, PageSize page) {
     constexpr double lane = 44.0;
     if (chart.spans.empty()) return page;
     const auto lanes = static_cast<double>(chart.y.names.size());
-    return {.width = page.width, .height = std::min(page.height, beside_lanes + lane * lanes)};
+    const double height = std::max(least_page_height, beside_lanes + lane * lanes);
+    return {.width = page.width, .height = std::min(page.height, height)};
 }
 
 }  // namespace ridge::plot

@@ -8,6 +8,9 @@
 
 namespace ridge::plot {
 
+/// Lower pages leave no room for axes and legend.
+inline constexpr double least_page_height = 240.0;
+
 struct PageSize {
     double width = 960.0;
     double height = 640.0;

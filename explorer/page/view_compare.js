@@ -87,12 +87,12 @@ const overTheYears = (found, years, chosen) => {
   const marks = rows.map((row, item) => {
     const [series, color, marker] = kinds.find(([, , , holds]) => holds(row));
     const own = row.evidence?.grade === 'measured';
-    return {item, name: row.gpu, n: 0, series, level: '', origin: own ? 'measured' : 'predicted', x: yearOf(years.get(row.gpu)), y: timeKey(row) / scale[1], r: series === 'other chips' ? 4 : 5,
+    return {item, name: row.gpu, n: 0, series, level: '', origin: own ? 'calibrated' : 'predicted', x: yearOf(years.get(row.gpu)), y: timeKey(row) / scale[1], r: series === 'other chips' ? 4 : 5,
       labelled: true, color, dash: 'solid', marker, width: 1.5};
   });
   const legend = (name, color, marker) => ({name, detail: '', line: false, origin: 'measured', color, dash: 'solid', marker, width: 1.5});
   const chart = {
-    title: 'The same on every chip, by the year it was announced', subtitle: 'filled: on kernels measured on that GPU; hollow: carried over or from data sheets',
+    title: 'The same on every chip, by the year it was announced', subtitle: 'pale fill: from kernels measured on that GPU; hollow: carried over or from data sheets',
     description: `Time (${scale[0]}) against the year announced: ${rows.length} chips.`,
     x: {title: 'Year announced', unit: '', log: false, range: [Math.min(...marks.map((mark) => mark.x)) - 0.5, Math.max(...marks.map((mark) => mark.x)) + 0.9], names: [], doubling: null},
     y: {title: 'Time', unit: scale[0], log: true, range: roundedRange(marks.map((mark) => mark.y)), names: [], doubling: null},
