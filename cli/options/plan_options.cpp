@@ -214,6 +214,7 @@ std::optional<answers::DeploymentQuestion> PlanOptions::deployments(
         }
         return std::nullopt;
     }
+    if (!pp_.empty()) throw InputError("pp: deployments are searched without pipelines");
     answers::DeploymentQuestion search{.prompt = question.seq,
                                        .answer = question.answer,
                                        .targets = question.targets,
