@@ -95,6 +95,22 @@ int calibrate(const Context& context, const CalibrateArguments& arguments) {
     return calibrate_ceilings(context, arguments);
 }
 
+void add_built_in_options(CommandLine& line, CalibrateArguments& arguments) {
+    line.flag("--check", arguments.check,
+              "with --built-in: write nothing, exit with 4 if a file differs")
+        .group("With --built-in");
+    line.option("--data", arguments.data, "with --built-in: folder of public tables")
+        .value("DIR")
+        .group("With --built-in");
+    line.option("--software", arguments.software,
+                "with --built-in: only these, NAME or NAME-VERSION, separated by commas")
+        .value("NAMES")
+        .group("With --built-in");
+    line.option("--tree", arguments.tree, "with --built-in: the source tree (default: .)")
+        .value("DIR")
+        .group("With --built-in");
+}
+
 }  // namespace
 
 Action build_calibrate(CommandLine& line, std::span<const std::string>) {
@@ -136,19 +152,7 @@ Action build_calibrate(CommandLine& line, std::span<const std::string>) {
             "make the calibrations that come with ridge from its records (calibration/plan.toml), "
             "of all GPUs and software or of those named")
         .excludes(full);
-    line.flag("--check", arguments->check,
-              "with --built-in: write nothing, exit with 4 if a file differs")
-        .group("With --built-in");
-    line.option("--data", arguments->data, "with --built-in: folder of public tables")
-        .value("DIR")
-        .group("With --built-in");
-    line.option("--software", arguments->software,
-                "with --built-in: only these, NAME or NAME-VERSION, separated by commas")
-        .value("NAMES")
-        .group("With --built-in");
-    line.option("--tree", arguments->tree, "with --built-in: the source tree (default: .)")
-        .value("DIR")
-        .group("With --built-in");
+    add_built_in_options(line, *arguments);
     add_keep_option(line, arguments->keep);
     line.option("--samples", arguments->samples, "samples for each ceiling").in_range(5, 1000);
     add_format_option(line, arguments->format, "table|json|csv|md");

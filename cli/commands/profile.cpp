@@ -310,6 +310,25 @@ std::vector<std::string> behind_dashes(std::span<const std::string> arguments) {
                                      : std::vector<std::string>(dashes + 1, arguments.end());
 }
 
+/// When to record, and how much.
+void add_extent_options(CommandLine& line, ProfileOptions& options) {
+    line.flag("--wait-for-start", options.wait_for_start,
+              "record only between cudaProfilerStart and cudaProfilerStop")
+        .group("What is recorded");
+    line.option("--delay", options.delay, "start recording this many seconds after CUDA starts")
+        .value("SECONDS")
+        .not_negative()
+        .group("What is recorded");
+    line.option("--duration", options.duration,
+                "record for this many seconds (default: to the end)")
+        .value("SECONDS")
+        .not_negative()
+        .group("What is recorded");
+    line.flag("--whole-graphs", options.whole_graphs,
+              "one entry per replayed CUDA graph instead of one per kernel in it")
+        .group("What is recorded");
+}
+
 }  // namespace
 
 Action build_profile(CommandLine& line, std::span<const std::string> arguments) {
@@ -319,21 +338,7 @@ Action build_profile(CommandLine& line, std::span<const std::string> arguments) 
     line.option("-o,--output", options->output,
                 "record to NAME.PID.ridge, one file per process (default ridge-profile)")
         .value("NAME");
-    line.flag("--wait-for-start", options->wait_for_start,
-              "record only between cudaProfilerStart and cudaProfilerStop")
-        .group("What is recorded");
-    line.option("--delay", options->delay, "start recording this many seconds after CUDA starts")
-        .value("SECONDS")
-        .not_negative()
-        .group("What is recorded");
-    line.option("--duration", options->duration,
-                "record for this many seconds (default: to the end)")
-        .value("SECONDS")
-        .not_negative()
-        .group("What is recorded");
-    line.flag("--whole-graphs", options->whole_graphs,
-              "one entry per replayed CUDA graph instead of one per kernel in it")
-        .group("What is recorded");
+    add_extent_options(line, *options);
     line.flag("--counters", options->counters,
               "run the program again; count DRAM, L2 and shared bytes and FLOP of its kernels")
         .group("Counting");
