@@ -12,6 +12,9 @@
 namespace ridge::effects {
 namespace {
 
+/// The place of a sentence that speaks of measured points.
+constexpr std::string_view if_measured = "if measured";
+
 /// The value at the x of a place.
 const Value* value_at(const StudiedSeries& series, std::string_view x) {
     if (series.values.empty()) return nullptr;
@@ -105,6 +108,15 @@ std::optional<std::string> Places::figure(std::string_view place) const {
                    : text_of(found->quantity, found->value);
 }
 
+bool Places::any_measured() const {
+    return algorithms::any_of(study_.figures, [](const StudiedFigure& figure) {
+        return algorithms::any_of(figure.series, [](const StudiedSeries& series) {
+            return algorithms::any_of(
+                series.values, [](const Value& value) { return value.measured.has_value(); });
+        });
+    });
+}
+
 std::optional<std::string> Places::sentence(std::string_view line,
                                             std::vector<std::string>& unfilled) const {
     std::string out;
@@ -116,7 +128,9 @@ std::optional<std::string> Places::sentence(std::string_view line,
         const std::size_t close = line.find('}', open);
         RIDGE_CONTRACT(close != std::string_view::npos);
         const std::string_view place = line.substr(open + 1, close - open - 1);
-        if (const auto text = figure(place)) {
+        if (place == if_measured) {
+            whole = whole && any_measured();
+        } else if (const auto text = figure(place)) {
             out += *text;
         } else {
             unfilled.emplace_back(place);

@@ -34,6 +34,7 @@ class Places {
     };
     [[nodiscard]] std::optional<Found> find(std::string_view place, Taken taken) const;
     [[nodiscard]] std::optional<std::string> figure(std::string_view place) const;
+    [[nodiscard]] bool any_measured() const;
     [[nodiscard]] std::optional<std::string> sentence(std::string_view line,
                                                       std::vector<std::string>& unfilled) const;
 

@@ -103,6 +103,13 @@ void note_software(const SoftwareRun& run, Prediction& prediction) {
         widen_for_stand_in(prediction, StandIn::other_version);
         prediction.note(note::OtherVersion{.asked = of, .fitted = run.fitted});
     }
+    // Outside of the shapes that were validated, an engine runs other kernels than inside.
+    const Grounds& evidence = prediction.evidence;
+    const bool chosen = !run.asked.is_usual() && evidence.chip >= ChipEvidence::relative;
+    if (chosen && evidence.shape == ShapeEvidence::outside &&
+        evidence.kernel == KernelEvidence::same) {
+        widen_for_stand_in(prediction, StandIn::other_software);
+    }
 }
 
 }  // namespace ridge::model

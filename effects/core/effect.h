@@ -21,6 +21,7 @@
 //   {id@x}        y of series `id` at x, with unit; x is a number, a point's name, first or last
 //   {a@x/b@y}     their ratio; `:%` after it gives a percentage
 //   {...:measured} the same, measured
+//   {if measured} nothing, in a sentence about measured points: it is left out if there are none
 //   {fact}        one of `facts`, or gpu, sms, bandwidth, memory, l2, peak_TYPE, ridge_TYPE
 // A sentence with a place that cannot be filled (not modelled, not measured) is left out.
 #pragma once

@@ -198,7 +198,7 @@ If each thread takes the rare side with a probability of 5 %, {both@0.05:%} of a
 With branches of equal length a warp then takes {even@0.05} times as long as one without divergence; if the rare side is four times as long as the other, it takes {uneven@0.05} times as long as the short side, although an average thread does only {mean} times its work.
 
 The remedy is to make the threads of a warp agree: branch on the index of the warp or block, sort the work by path, or compute both sides and select, which the compiler itself does for a few instructions.
-The figures for random branches are computed, not measured: the measured ratio above comes from the kernel with fixed paths.)";
+{if measured}The figures for random branches are computed, not measured: the measured ratio above comes from the kernel with fixed paths.)";
     plan.facts["mean"] = fmt::format("{:.2f}", 0.05 * 4.0 + 0.95);
     return plan;
 }

@@ -333,7 +333,7 @@ A partition keeps copies of the other partition's lines, so a working set of up 
 Bandwidth behaves differently, because many loads are in flight at once.
 When all SMs read the same 64 KiB repeatedly, each from its own L1, they get {reread@65536}; they read 8 MiB from the L2 at {reread@8388608} and 1 GiB from DRAM at {reread@1073741824}.
 Measured: {reread@65536:measured}, {reread@8388608:measured} and {reread@1073741824:measured}.
-Between two levels the measured points lie above the line: the blocks of a kernel move through the working set a few KB apart, so data that one block has fetched is already in the upper level when its neighbours need it, which the model does not count.
+{if measured}Between two levels the measured points lie above the line: the blocks of a kernel move through the working set a few KB apart, so data that one block has fetched is already in the upper level when its neighbours need it, which the model does not count.
 From top to bottom a load takes {chase@DRAM/chase@L1} times as long, while the bandwidth falls only by a factor of {reread@65536/reread@1073741824}: the deeper the level, the more loads must be in flight to use it.
 
 A real kernel uses a mixture of levels.

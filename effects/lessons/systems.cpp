@@ -283,7 +283,7 @@ Measured: {time@normal:measured} with normal numbers at a clock of {clock@normal
 So the same program on the same GPU is {time@normal/time@zeros:measured} times slower only because of its data; for an A100, 257 TFLOP/s against 295 TFLOP/s were published for the same size.
 
 When you measure, use random data: zeros make a benchmark look too fast.
-When you read a datasheet, remember that a large product does not sustain a peak quoted at the boost clock; the model takes the sustained share from measurements of each GPU (docs/model.md, sustained fraction).
+When you read a datasheet, remember that a large product does not sustain a peak quoted at the boost clock; on a GPU that was measured, the model takes the sustained share from measurements of each GPU (docs/model.md, sustained fraction).
 Memory-bound kernels stay below the power limit, so their data does not matter.)";
     return plan;
 }
@@ -330,7 +330,8 @@ Measured over two GPUs: {reduce2@last:measured} and {reduce2@1024:measured}.
 An all-reduce is a reduce-scatter followed by an all-gather, each of which moves half as much: the all-gather runs at {gather_rate@last}, the reduce-scatter at {scatter_rate@last} and the all-reduce at {reduce_rate@last}.
 Measured: {gather_rate@last:measured}, {scatter_rate@last:measured} and {reduce_rate@last:measured}.
 The jumps at medium sizes come from the library changing its protocol, from flags sent with the data (LL), which suits few bytes, to whole slices followed by a fence (Simple).
-A switch that adds data on the way (NVLS) can beat the ring, so the bound of the ring does not hold for every GPU; NVLS was off in these measurements.
+A switch that adds data on the way (NVLS) can beat the ring, so the bound of the ring does not hold for every GPU.
+{if measured}NVLS was off in these measurements.
 
 The host is connected by PCIe, {pcie} one way.
 The copy engine itself takes {host@1024} for 1 KB and moves 1 GB from pinned memory at {host_rate@last}.

@@ -211,9 +211,14 @@ void apply_torch(Prediction& p, const MatmulSituation& asked) {
     const bool dirty = asked.l2 == L2State::dirty;
     MatmulSituation s = asked;
     if (dirty) s.l2 = L2State::cold;
-    if (is_integer_product(s.op) && s.machine.torch_product) {
-        apply_integer(p, s);
-    } else if (!apply_few_rows(p, s)) {
+    const bool integer = is_integer_product(s.op) && s.machine.torch_product;
+    if (integer) apply_integer(p, s);
+    if (integer || apply_few_rows(p, s)) {
+        // These times are of the kernel alone.
+        const Time call = launch_beyond_kernel(s);
+        p.time += call;
+        add_term(p, Resource::launch, call);
+    } else {
         apply_library(p, s);
     }
     const Time wait = vector_wait(s.op, s.l2, s.machine);

@@ -46,6 +46,16 @@ Time launch_time(const MatmulSituation& s) {
     return called > Time{} ? called : plain;
 }
 
+}  // namespace
+
+Time launch_beyond_kernel(const MatmulSituation& s) {
+    MatmulSituation alone = s;
+    alone.launch = LaunchMode::kernel;
+    return launch_time(s) - launch_time(alone);
+}
+
+namespace {
+
 /// Candidates whose time may tie with the shortest.
 struct Shortlist {
     struct Entry {

@@ -74,6 +74,8 @@ struct MatmulTime {
 };
 
 /// The fastest tile and split of the library's set, or the situation's own tile.
+/// What the situation's launch mode adds to a kernel alone. (M20)
+[[nodiscard]] Time launch_beyond_kernel(const MatmulSituation& situation);
 [[nodiscard]] MatmulTime library_matmul_time(const MatmulSituation& situation);
 
 /// What determines the time; residuals are grouped by regime.

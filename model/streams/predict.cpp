@@ -351,6 +351,19 @@ Outcome predict(const RowWise& op, const Execution& execution, const Machine& ma
     return prediction;
 }
 
+namespace {
+
+/// `auto` takes PyTorch's kernel where ridge bundles none, and says so.
+Prediction in_place_of_bundled(Prediction prediction, const Execution& execution) {
+    if (execution.implementation == Implementation::automatic) {
+        prediction.note(note::OtherSoftware{.asked = SoftwareChoice::named("ridge"),
+                                            .used = SoftwareChoice::named("pytorch")});
+    }
+    return prediction;
+}
+
+}  // namespace
+
 Outcome predict(const Transpose& op, const Execution& execution, const Machine& machine) {
     const Implementation implementation = resolved(op, execution, Implementation::tiled);
     if (auto reason = bundled_refusal(op, implementation); !reason.empty()) {
@@ -358,7 +371,8 @@ Outcome predict(const Transpose& op, const Execution& execution, const Machine& 
     }
     Work work = transpose_work(op, implementation, machine.dram_sector);
     if (implementation == Implementation::torch) {
-        return framework_stream(op, work, Direction::forward, execution, machine);
+        return in_place_of_bundled(
+            framework_stream(op, work, Direction::forward, execution, machine), execution);
     }
     if (machine.memory) work.l2 = total(bundled_sectors(*machine.memory, op, implementation));
     return bundled_prediction(
@@ -374,7 +388,8 @@ Outcome predict(const Copy& op, const Execution& execution, const Machine& machi
     }
     const Work work = copy_work(op, machine.dram_sector);
     if (implementation == Implementation::torch) {
-        return framework_stream(op, work, Direction::forward, execution, machine);
+        return in_place_of_bundled(
+            framework_stream(op, work, Direction::forward, execution, machine), execution);
     }
     return bundled_prediction({work, op.type, implementation, BandClass::stream}, execution,
                               machine, [&](const MemoryParameters& memory) {

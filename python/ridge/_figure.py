@@ -9,6 +9,9 @@ import numpy as np
 from . import _core
 from ._answer import InputError, checked
 
+#: Half filled where such kernels were measured on this GPU or a relative; filled marks are for measured times.
+_fills = {"measured": "left", "related": "left", "distant": "none", "datasheet": "none"}
+
 
 def roofline_figure(gpu: str, operations: list[str]) -> Any:
     """A figure with the roofs of the operations' types, and a point with its band for each operation."""
@@ -38,7 +41,9 @@ def roofline_figure(gpu: str, operations: list[str]) -> Any:
         low = answer["flop"] / answer["time_high_us"] / 1e6
         high = answer["flop"] / answer["time_low_us"] / 1e6
         x = answer["algorithmic_intensity_flop_per_byte"]
-        axes.errorbar([x], [rate], yerr=[[rate - low], [high - rate]], fmt="o", capsize=3, label=text)
+        grade = answer["evidence"]["grade"]
+        axes.errorbar([x], [rate], yerr=[[rate - low], [high - rate]], fmt="o", capsize=3, fillstyle=_fills[grade],
+                      label=f"{text}, evidence: {grade}")
     axes.set(xscale="log", yscale="log", xlabel="Arithmetic intensity (FLOP/B)", ylabel="Performance (TFLOP/s)")
     axes.set_title(f"Roofline of {gpu}")
     axes.grid(True, which="major", alpha=0.3)

@@ -249,13 +249,33 @@ def share(text):
     return float(text.rstrip(" %"))
 
 
-def opening(ridge, judged, public, left):
-    """The five lines that the page opens with, from its own tables."""
+def weighted(rows, count):
+    """Mean error and share in the band of several classes, each weighted by its records."""
+    n = sum(int(row[count]) for row in rows)
+    mean, inside = (sum(int(row[count]) * share(row[name]) for row in rows) / n for name in ("mean", "in band"))
+    return f"{n} records, mean {mean:.1f} %, {inside:.0f} % in the band"
+
+
+def as_users_meet_them(judged, public, torch):
+    """Errors of the kinds of kernels apart, first what users run."""
+    own = [row for row in cells_of(judged, "operation") if row["operation"] != "all"]
+    products = [row for row in own if row["impl"] == "library"]
+    engines = [row for row in cells_of(public, "class") if row["class"].startswith(("attention", "moe", "mla"))]
+    kinds = [("PyTorch's kernels (H200, H100; judged blind)", weighted(cells_of(torch, "kernels"), "records")),
+             ("engines' attention and experts (public tables, in-sample)", weighted(engines, "rows")),
+             ("cuBLASLt's products (H200; judged blind)", weighted(products, "n")),
+             ("ridge's own kernels (H200; judged blind)", weighted([row for row in own if row not in products], "n"))]
+    return "**As users meet them**: " + "; ".join(f"{name}: {figures}" for name, figures in kinds) + "."
+
+
+def opening(ridge, judged, public, left, torch):
+    """The lines that the page opens with, from its own tables."""
     fitted = cells_of(public, "class")
     gpus = sorted({row["GPU"] for row in fitted})
     means = sorted(share(row["mean"]) for row in fitted)
     rows = sum(int(row["rows"]) for row in fitted)
-    lines = [f"**In-sample**: parameters are fitted to {rows} public measurements of {', '.join(gpus)} and to records of an H200; mean error by "
+    first = [] if judged == NOT_JUDGED else [as_users_meet_them(judged, public, torch)]
+    lines = first + [f"**In-sample**: parameters are fitted to {rows} public measurements of {', '.join(gpus)} and to records of an H200; mean error by "
              f"class {means[0]:.1f} to {means[-1]:.1f} %, median class {median(means):.1f} %."]
     if judged == NOT_JUDGED:
         lines += ["**Judged blind**: " + NOT_JUDGED.strip(), "**Weakest classes**: known when a seed has been drawn."]
@@ -264,7 +284,7 @@ def opening(ridge, judged, public, left):
         total = next(row for row in classes if row["operation"] == "all")
         weakest = sorted((row for row in classes if row["operation"] != "all" and int(row["n"]) >= 5),
                          key=lambda row: -share(row["mean"]))[:3]
-        lines += [f"**Judged blind**: {total['n']} random shapes on an H200 that no fit has seen: mean {total['mean']}, "
+        lines += [f"**Judged blind**, ridge's own kernels and cuBLASLt: {total['n']} random shapes on an H200 that no fit has seen: mean {total['mean']}, "
                   f"90 % within {total['p90']}, {total['in band']} inside the 80 % band.",
                   "**Weakest classes** there: " +
                   ", ".join(f"{row['operation']} {row['impl']} ({row['mean']} mean, {row['p90']} p90)" for row in weakest) + "."]
@@ -362,7 +382,7 @@ def main():
     torch, torch_summary = torch_accuracy.part(ridge)
     write_details("torch", torch)
     training = "".join(training_line(ridge, *each) for each in (("h200-sxm", "suite", SUITE), ("h200-sxm-random", "random", RANDOM)))
-    PAGE.write_text(HEAD.format(lines=opening(ridge, judged, public, left), lists=lists) + SEEDS + JUDGED + judged + JUDGED_END +
+    PAGE.write_text(HEAD.format(lines=opening(ridge, judged, public, left, torch_summary), lists=lists) + SEEDS + JUDGED + judged + JUDGED_END +
                     CALIBRATE.format(before=before_calibration(ridge)) + CALIBRATED + calibrated + CALIBRATED_END + torch_summary + "\n" + START + public + END + LEFT_OUT + left_summary(left) + TRAINED + training, encoding="utf-8")
 
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """How many measured times lie in the 80 % band, by the evidence of their predictions (R9 of docs/model.md).
 
-    scripts/accuracy/evidence-coverage.py RIDGE TABLE.csv...              # tables of `ridge predict --from` with measured_us
-    scripts/accuracy/evidence-coverage.py RIDGE --by software TABLE.csv   # also by a column of the tables
+    scripts/accuracy/evidence-coverage.py RIDGE TABLE.csv...     # tables of `ridge predict --from` with measured_us
 
-Prints, for each chip (own, relative, foreign, datasheet), grade and limiter: how many rows, the share in the band, the quantiles of
-ln(measured / predicted), and the margin in ln by which the band would have to be wider for 80 % (0: it is wide enough). Margins that were read
-off one table are judged on the others: the line "left out" applies, for each table and limiter, the largest margin that the other tables need.
-Tables of GPUs that nothing was fitted to judge the margins of foreign chips; model/roof/evidence_rules.inc holds what was chosen.
+Two tables in Markdown. The first: coverage of the bands as printed, for each chip (own, relative, foreign, datasheet), whether the shape is in
+the validated range, whether the kernel was measured, the software, and the class. The second is blind: for each GPU, class, region of shapes
+and software that is left out, the margins of model/roof/evidence_rules.inc are taken off its bands and found again on the other rows with the
+same evidence (for each limiter the margin in ln with which 80 % of those rows lie in the band; of all limiters together where fewer than
+`FEW` rows have this one), and the left-out rows are judged with them. Only rows of foreign chips have such margins.
+The region is the third of rows of a class with the least work, the middle third, or the third with the most.
 """
 import argparse
 import collections
@@ -16,9 +17,13 @@ import io
 import json
 import math
 import pathlib
+import re
 import subprocess
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 INSIDE = 0.8
+FEW = 30
+RULES = {name: float(margin) for name, margin in re.findall(r"\{Resource::(\w+), ([\d.]+)\}", (ROOT / "model/roof/evidence_rules.inc").read_text(encoding="utf-8"))}
 
 
 def predictions(ridge, path, most):
@@ -34,54 +39,92 @@ def predictions(ridge, path, most):
     return rows, json.loads(done.stdout)
 
 
-def needed(errors):
-    """The margin that puts 80 % of the errors into the band."""
-    beyond = sorted(max(low - error, error - high, 0.0) for error, low, high in errors)
-    return beyond[min(len(beyond) - 1, int(INSIDE * len(beyond)))]
+def class_of(row):
+    """"attention decode", "matmul fp8", "all_gather"."""
+    if row["op"] == "attention":
+        return "attention " + ("decode" if row.get("seq_q") == "1" else "prefill")
+    return f"{row['op']} {row['dtype']}" if row["op"] == "matmul" else row["op"]
 
 
-def coverage(errors, margin=0.0):
-    return sum(low - margin <= error <= high + margin for error, low, high in errors) / len(errors)
+class Case:
+    """A row with its errors, in ln: measured, low and high over predicted."""
+
+    def __init__(self, row, answer):
+        evidence = answer["evidence"]
+        self.gpu, self.kind, self.software = row["gpu"], class_of(row), row.get("software") or "-"
+        self.chip, self.shape, self.kernel = evidence["chip"], evidence["shape"], evidence["kernel"]
+        # The rule of a collective is that of its links.
+        self.limiter = "link" if "bytes" in row else answer["limiter"]
+        self.time = answer["time_us"]
+        self.error, self.low, self.high = (math.log(value / self.time) for value in (
+            float(row["measured_us"]), answer["time_low_us"], answer["time_high_us"]))
+        self.region = ""
+
+    def beyond(self, margin=0.0):
+        """How far the time is outside of the band."""
+        return max(self.low - margin - self.error, self.error - self.high - margin, 0.0)
+
+    def stripped(self):
+        """How far the time is outside of the band without the margin of its limiter."""
+        return self.beyond(-RULES[{"load/store": "load_store", "shared memory": "shared"}.get(self.limiter, self.limiter)])
+
+
+def share(cases):
+    return f"{100 * sum(case.beyond() == 0.0 for case in cases) / len(cases):.0f} %"
+
+
+def as_printed(cases):
+    print("| chip | shape | kernel | software | class | rows | in band |\n|---|---|---|---|---|---:|---:|")
+    groups = collections.defaultdict(list)
+    for case in cases:
+        groups[(case.chip, case.shape, case.kernel, case.software, case.kind)].append(case)
+    for key, members in sorted(groups.items()):
+        print(f"| {' | '.join(key)} | {len(members)} | {share(members)} |")
+    for name in ("chip", "shape", "kernel"):
+        for value in sorted({getattr(case, name) for case in cases}):
+            members = [case for case in cases if getattr(case, name) == value]
+            print(f"| all: {name} {value} | | | | | {len(members)} | {share(members)} |")
+
+
+def blind(cases):
+    print("\n| left out | rows | in band, blind | as printed |\n|---|---:|---:|---:|")
+    for name in ("gpu", "kind", "region", "software"):
+        for value in sorted({getattr(case, name) for case in cases}):
+            out = [case for case in cases if getattr(case, name) == value]
+            rest = [case for case in cases if getattr(case, name) != value]
+            if len(rest) < FEW:
+                continue
+            margins = {}
+            for limiter in {case.limiter for case in out}:
+                seen = [case for case in rest if case.limiter == limiter]
+                found = sorted(case.stripped() for case in (seen if len(seen) >= FEW else rest))
+                margins[limiter] = found[min(len(found) - 1, int(INSIDE * len(found)))]
+            inside = sum(case.stripped() <= margins[case.limiter] for case in out)
+            print(f"| {name} {value} | {len(out)} | {100 * inside / len(out):.0f} % | {share(out)} |")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("ridge")
     parser.add_argument("tables", nargs="+")
-    parser.add_argument("--by", default="", help="a column of the tables to tell apart")
     parser.add_argument("--most", type=int, default=3000, help="rows of each table")
     options = parser.parse_args()
-    found = collections.defaultdict(list)
+    cases = []
     refused = 0
     for path in options.tables:
-        for row, answer in zip(*predictions(options.ridge, path, options.most)):
-            if "time_us" not in answer:
+        found = []
+        for row, answer in zip(*predictions(options.ridge, pathlib.Path(path), options.most)):
+            if "time_us" in answer and row.get("measured_us"):
+                found.append(Case(row, answer))
+            else:
                 refused += 1
-                continue
-            time, measured = answer["time_us"], float(row["measured_us"])
-            error = tuple(math.log(value / time) for value in (measured, answer["time_low_us"], answer["time_high_us"]))
-            evidence = answer["evidence"]
-            key = (pathlib.Path(path).stem, row.get(options.by, ""), evidence["chip"], evidence["grade"], answer["limiter"])
-            found[key].append(error)
-    print("| table | | chip | grade | limiter | n | in band | q10 | q50 | q90 | margin |")
-    print("|---|---|---|---|---|---:|---:|---:|---:|---:|---:|")
-    for key, errors in sorted(found.items()):
-        ordered = sorted(error for error, _, _ in errors)
-        quantiles = " | ".join(f"{ordered[int(q * (len(ordered) - 1))]:+.2f}" for q in (0.1, 0.5, 0.9))
-        print(f"| {' | '.join(key)} | {len(errors)} | {100 * coverage(errors):.0f} % | {quantiles} | {needed(errors):.2f} |")
-    tables = {key[0] for key in found}
-    for table in sorted(tables):
-        inside = total = 0
-        for key, errors in found.items():
-            if key[0] != table:
-                continue
-            others = [needed(more) for other, more in found.items() if other[0] != table and other[2:] == key[2:]]
-            inside += coverage(errors, max(others, default=0.0)) * len(errors)
-            total += len(errors)
-        print(f"left out: {table}: {100 * inside / total:.0f} % of {total} in the band with the margins of the other tables")
-    every = [error for errors in found.values() for error in errors]
-    if every:
-        print(f"all: {100 * coverage(every):.0f} % of {len(every)} in the band; {refused} not modelled")
+        found.sort(key=lambda case: case.time)
+        for i, case in enumerate(found):
+            case.region = ("short", "middle", "long")[3 * i // len(found)]
+        cases += found
+    as_printed(cases)
+    blind([case for case in cases if case.chip == "foreign"])
+    print(f"\nall: {share(cases)} of {len(cases)} in the band; {refused} not modelled")
 
 
 main()

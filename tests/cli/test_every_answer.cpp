@@ -176,6 +176,9 @@ void check_text(const std::string& line, Seen& seen) {
     const Transcript answer = run_line(line);
     INFO(line << '\n' << answer.out << answer.err);
     seen.numbers += 1;
+    for (const char* word : {" inf ", "nan ", "-inf"}) {
+        CHECK(answer.out.find(word) == std::string::npos);
+    }
     const bool graded = std::any_of(grades.begin(), grades.end(), [&](const std::string& grade) {
         return answer.out.find(grade) != std::string::npos;
     });

@@ -178,5 +178,13 @@ TEST_CASE("a step of a model says how much of its time rests on what") {
     CHECK(run_line("model gpt2 --seq 64 --gpu h200-sxm").out.find("assumed") == std::string::npos);
 }
 
+TEST_CASE("a kernel of PyTorch in the place of a bundled one is named") {
+    const std::string line = "predict transpose --rows 512 --cols 512 --gpu h100 --batch ";
+    const std::string words = "ridge has no kernels of its own for this operation";
+    CHECK(run_line(line + "1").out.find(words) == std::string::npos);
+    CHECK(run_line(line + "2").out.find(words) != std::string::npos);
+    CHECK(run_line(line + "2 --impl torch").out.find(words) == std::string::npos);
+}
+
 }  // namespace
 }  // namespace ridge::test

@@ -1,10 +1,12 @@
 // docs/glossary.md defines every term that the program prints: resources, bounds, states, and the
 // labels of its blocks of text.
+#include <algorithm>
 #include <filesystem>
 #include <regex>
 #include <set>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "model/core/data_type.h"
 #include "model/core/implementation.h"
@@ -16,6 +18,7 @@
 
 using namespace ridge::model;
 using ridge::test::run_line;
+using ridge::test::Transcript;
 
 namespace {
 
@@ -96,5 +99,69 @@ TEST_CASE("the glossary defines the labels of every block of text") {
     for (const std::string& label : labels) {
         INFO("'" << label << "' is not in docs/glossary.md");
         CHECK(page.find("**" + label + "**") != std::string::npos);
+    }
+}
+
+namespace {
+
+/// The titles of the columns of every table in an output: the words above a line of dashes, each
+/// as wide as its dashes.
+std::set<std::string> columns_of(const std::string& output) {
+    std::set<std::string> titles;
+    std::istringstream stream(output);
+    std::string above;
+    for (std::string line; std::getline(stream, line); above = line) {
+        const bool rule = line.find("---") != std::string::npos &&
+                          line.find_first_not_of("- ") == std::string::npos;
+        if (!rule) continue;
+        for (std::size_t at = line.find('-'); at != std::string::npos;
+             at = line.find('-', line.find(' ', at))) {
+            const std::size_t end = std::min(line.find(' ', at), line.size());
+            std::string title = at < above.size() ? above.substr(at, end - at) : "";
+            title.erase(0, std::min(title.find_first_not_of(' '), title.size()));
+            title.erase(title.find_last_not_of(' ') + 1);
+            if (!title.empty()) titles.insert(title);
+            if (end == line.size()) break;
+        }
+    }
+    return titles;
+}
+
+}  // namespace
+
+TEST_CASE("the glossary defines the columns of every table") {
+    const std::string page = glossary();
+    std::set<std::string> titles;
+    for (const std::string& line : std::vector<std::string>{
+             "predict matmul --m 512 --n 512 --k 512 --dtype bf16,fp8 --gpu h100",
+             "predict --op \"copy elements=4096\" --op \"sum rows=64 cols=64\" --gpu h100",
+             "predict softmax --rows 512 --cols 512 --gpu h100 --explain",
+             "compare softmax --rows 64 --cols 64 --gpu h100,l40s",
+             "compare model gpt2 --gpu h100,a100",
+             "sweep copy --elements 1000:100000:*10 --gpu h100 --format table",
+             "roofline --op \"matmul m=512 n=512 k=512\" --gpu h100 --format table",
+             "vram softmax --rows 64 --cols 64 --gpu h100",
+             "vram attention --heads 8 --seq 512 --head-dim 64 --impl torch-flash --gpu h100",
+             "vram kv-cache --kind gqa --layers 32 --kv-heads 8 --head-dim 128 --gpu h100",
+             "vram gpt2 --gpu h100",
+
+             "model gpt2 --gpu h100 --serve --seq 512",
+             "model gpt2 --gpu h100 --advise",
+             "plan gpt2 --gpu h100 --price 2",
+             "effect bank-conflicts --gpu h200 --format table",
+             "occupancy --threads 256 --gpu h100",
+             "gpus",
+             "ops",
+             "ops matmul",
+             "effect list"}) {
+        const Transcript answer = run_line(line);
+        INFO(line << answer.err);
+        CHECK(answer.code == 0);
+        titles.merge(columns_of(answer.out));
+    }
+    CHECK(titles.size() > 40);
+    for (const std::string& title : titles) {
+        INFO("the column '" << title << "' is not in docs/glossary.md");
+        CHECK(page.find("**" + title + "**") != std::string::npos);
     }
 }

@@ -37,6 +37,12 @@ TEST_CASE("places take values, ratios, names and facts", "[effects]") {
         const auto paragraphs = places.filled(text, unfilled);
         return paragraphs.empty() ? std::string() : paragraphs.front();
     };
+    CHECK(filled("{if measured}The measured points lie above.") ==
+          "The measured points lie above.");
+    Study unmeasured = study;
+    for (Value& value : unmeasured.figures[0].series[0].values) value.measured.reset();
+    const Places nothing(unmeasured, subject, {});
+    CHECK(nothing.filled("{if measured}The measured points lie above.", unfilled).empty());
     CHECK(filled("{time@1} and {time@32}, {bytes@1}.") == "2 us and 8 us, 3 GB.");
     CHECK(filled("{time@full/time@1} or {time@1/time@32:%}") == "4 or 25 %");
     CHECK(filled("{time@1:measured}, {time@first}, {time@last}") == "1 us, 2 us, 8 us");

@@ -153,6 +153,17 @@ def table(folder, rows):
     return file
 
 
+def check_memory(faults, folder, ridge, records, traces):
+    """`ulimit -v`: an answer, or an error that says that memory ran out; never an abort."""
+    command = [str(ridge), "predict", "softmax", "--rows", "64", "--cols", "64", "--gpu", "h100-sxm"]
+    for size in (120, 60, 40, 30, 20):
+        limit = size * 1000 * 1024
+        limited = subprocess.run(command, check=False, capture_output=True,
+                                 preexec_fn=lambda most=limit: resource.setrlimit(resource.RLIMIT_AS, (most, most)))
+        check(limited.returncode >= 0 and (limited.returncode == 0 or limited.stderr), f"{size} MB: exit code {limited.returncode}")
+        check(size < 60 or limited.returncode == 0, f"{size} MB are not enough: {limited.stderr[:80]}")
+
+
 def check_output(faults, folder, ridge, records, traces):
     rows = table(folder, 20000)
     command = [ridge, "predict", "--from", rows, "--gpu", "h100-sxm", "--jobs", "2"]
@@ -250,6 +261,7 @@ def main():
         faults = Faults(library, folder)
         check_records(faults, folder, append, records)
         check_charts(faults, folder, ridge, traces)
+        check_memory(faults, folder, ridge, records, traces)
         check_output(faults, folder, ridge, records, traces)
         check_input(faults, folder, ridge, records, traces)
         check_traces(faults, ridge, traces)
