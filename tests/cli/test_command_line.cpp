@@ -14,8 +14,8 @@ using ridge::cli::ParseResult;
 namespace {
 
 /// One option of every kind.
-struct Bound {
-    explicit Bound(CommandLine& line) {
+struct BoundVariables {
+    explicit BoundVariables(CommandLine& line) {
         line.positional("op", op, "operation").value("OP");
         line.option("-o,--output", file, "file to write").value("FILE").group("Output");
         line.option("--op", operations, "may be repeated");
@@ -40,7 +40,7 @@ struct Bound {
 
 ParseResult parse(const std::vector<std::string>& arguments) {
     CommandLine line("ridge test", "A command");
-    Bound bound(line);
+    BoundVariables bound(line);
     return line.parse(arguments);
 }
 
@@ -54,7 +54,7 @@ std::string error_of(const std::vector<std::string>& arguments) {
 
 TEST_CASE("arguments fill the bound variables, in any order and spelling") {
     CommandLine line("ridge test", "A command");
-    Bound bound(line);
+    BoundVariables bound(line);
     const std::vector<std::string> arguments{
         "--rows=7", "matmul",    "--op", "a b",         "-o",
         "x.svg",    "--op",      "c",    "--seed",      "12345678901234567890",
@@ -74,7 +74,7 @@ TEST_CASE("arguments fill the bound variables, in any order and spelling") {
 
 TEST_CASE("names take either dash, counts take prefixes, words take either case") {
     CommandLine line("ridge test", "A command");
-    Bound bound(line);
+    BoundVariables bound(line);
     const std::vector<std::string> arguments{
         "--max_error=5", "--rows", "0.1k", "--seed", "4_096", "--format", "CSV", "--output", "a_b"};
     const ParseResult result = line.parse(arguments);
@@ -89,7 +89,7 @@ TEST_CASE("names take either dash, counts take prefixes, words take either case"
 
 TEST_CASE("an option that is not given keeps its value") {
     CommandLine line("ridge test", "A command");
-    Bound bound(line);
+    BoundVariables bound(line);
     REQUIRE(line.parse({}).what == Parsed::command);
     CHECK(bound.rows == 20);
     CHECK_FALSE(bound.max_error.has_value());
@@ -123,7 +123,7 @@ TEST_CASE("mutually exclusive options and missing required options are refused")
 
 TEST_CASE("the help lists every option under its heading, within 80 columns") {
     CommandLine line("ridge test", "A command");
-    Bound bound(line);
+    BoundVariables bound(line);
     std::string long_one;
     line.option("--long", long_one, std::string(30, 'x') + " " + std::string(40, 'y'));
     line.footer("The end.");
@@ -162,7 +162,7 @@ TEST_CASE("a subcommand knows whether it was named and passes options to its par
 
 TEST_CASE("options are listed with their names, value and help") {
     CommandLine line("ridge test", "A command");
-    Bound bound(line);
+    BoundVariables bound(line);
     const std::vector<OptionInfo> options = line.options();
     const auto find = [&](const std::string& name) {
         const auto found =
