@@ -97,8 +97,10 @@ Comparison compare_all(Machines& machines, const GpuOptions& gpu_options, const 
     return comparison;
 }
 
+/// Empty if the description does not say how much the GPU can do.
 std::string share_of_peak(const model::Prediction& p) {
     const bool computes = p.work.flop() > Flop{};
+    if (computes ? p.peak <= FlopRate{} : p.bandwidth <= Bandwidth{}) return {};
     const double share =
         computes ? (p.work.flop() / p.time) / p.peak : (p.work.dram() / p.time) / p.bandwidth;
     return format_number(100.0 * share, 3) + " %";

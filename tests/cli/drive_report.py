@@ -73,8 +73,8 @@ def check_tables(browser, name):
         return document.querySelectorAll('.point.lit').length;
     })()""")
     check(lit == 1, f"{name}: a row lights {lit} marks")
-    kinds = browser.run("['.point.measured .marker:not(.hollow)', '.point.predicted .marker.hollow'].map((s) => document.querySelectorAll(s).length)")
-    check(min(kinds) > 5, f"{name}: {kinds} filled and hollow marks")
+    kinds = browser.run("['.point.measured .marker:not(.hollow)', '.point.predicted .marker.hollow, .point.calibrated .marker.half'].map((s) => document.querySelectorAll(s).length)")
+    check(min(kinds) > 5, f"{name}: {kinds} filled marks and predicted ones")
     sizes = browser.run("new Set([...document.querySelectorAll('.point.measured .marker')].map((n) => Math.round(n.getBBox().width))).size")
     check(sizes > 3, f"{name}: marks of {sizes} sizes")
 
