@@ -1,7 +1,7 @@
 // Work of the worker as a place in the page: progress and a button that cancels, then the answer.
 //
 //   const work = workIn(place, {what: 'trace.json', stay: true});
-//   work.run(async (ask) => pageOrProblem(await ask(['plan', 'llama-3.1-8b', '-o', '/own.html'])));
+//   work.run(async (ask) => pageOrProblem(await ask(['plan', 'llama-3.1-8b', '-o', 'plan.html'])));
 //
 // The function asks the worker as often as it needs and returns nodes. A new `run` takes the place of the one before. With `stay`, the last answer remains, pale, until the next is there.
 

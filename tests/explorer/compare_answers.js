@@ -80,6 +80,7 @@ const questionsOf = (operations, gpus, presets) => {
     [3, () => ['plan', chance(0.8) ? pick(presets) : pick(configs), ...gpu(), ...format('json', 'table', 'csv', 'md')]],
     [4, () => ['plan', pick(presets), '--gpus', pick(['1', '2,4', '1:8:*2']), '--seq', String(pick([512, 8192])), ...pick([[], [], ['--batch', '8'], ['--tpot', pick(['20ms', 'none'])], ['--ttft', '500ms'], ['--quantise', pick(['fp8', 'int4', 'nvfp4'])],
       ['--software', pick(['transformers', 'compiled'])]]), ...(chance(0.4) ? ['--price', '2.5'] : []), '--gpu', chance(0.3) ? `${pick(gpus)},${pick(gpus)}` : pick(gpus), ...format('json', 'table')]],
+    [2, () => ['serve', pick(small), '--rate', pick(['2', '5,20']), '--count', '50', ...(chance(0.5) ? ['--ttft', '500ms', '--tpot', '50ms'] : []), ...gpu(), ...format('json', 'table')]],
     [2, () => ['plan', pick(small), ...pick([['--train'], ['--train', '--checkpoint', 'full'], ['--finetune', 'lora'], ['--finetune', 'qlora']]), '--gpus', pick(['1', '2', '1,2']), ...gpu(), ...format('json', 'table')]],
     [5, () => ['diagnose', pick([...timed, ...timed, ...records, ...traces]), ...(chance(0.8) ? gpu() : []), ...(chance(0.3) ? ['--on', pick(gpus)] : []), ...format('json', 'table', 'csv', 'md')]],
     // Files of strangers, whole and broken, by every reader.
