@@ -66,6 +66,13 @@ void write_table(const Context& context, const Table& table, Format format) {
     if (format == Format::table) write_text(context.out, table);
 }
 
+/// Where an entry comes from; with the user's own files about it, if there are any.
+std::string origin_of(const model::CatalogueEntry& entry, const Machines& machines) {
+    const std::string folder = model::user_folder();
+    const std::string& all = machines.description(entry.name).origin;
+    return !folder.empty() && all.find(folder) != std::string::npos ? all : entry.origin;
+}
+
 Table readable_list(Machines& machines) {
     Table table{.columns = {{"name"},
                             {"SMs", Align::right},
@@ -77,10 +84,10 @@ Table readable_list(Machines& machines) {
     for (const model::CatalogueEntry& entry : machines.catalogue().entries()) {
         const model::Machine& machine = machines.at(entry.name);
         const auto peak = leading_peak(machine);
-        table.rows.push_back(
-            {entry.name, machine.sm_count > 0 ? std::to_string(machine.sm_count) : "",
-             peak ? format(*peak) : "", format(machine.dram_bandwidth),
-             format_capacity(machine.dram_capacity), machines.description(entry.name).origin});
+        table.rows.push_back({entry.name,
+                              machine.sm_count > 0 ? std::to_string(machine.sm_count) : "",
+                              peak ? format(*peak) : "", format(machine.dram_bandwidth),
+                              format_capacity(machine.dram_capacity), origin_of(entry, machines)});
     }
     return table;
 }
@@ -99,8 +106,7 @@ Table exact_list(Machines& machines) {
         table.rows.push_back(
             {entry.name, machine.sm_count > 0 ? std::to_string(machine.sm_count) : "",
              peak ? figure(peak->base()) : "", figure(machine.dram_bandwidth.base()),
-             fmt::format("{:.0f}", machine.dram_capacity.base()),
-             machines.description(entry.name).origin});
+             fmt::format("{:.0f}", machine.dram_capacity.base()), origin_of(entry, machines)});
     }
     return table;
 }
@@ -114,7 +120,7 @@ Json list_json(Machines& machines) {
         if (const auto peak = leading_peak(machine)) each["peak_flop_per_s"] = peak->base();
         each["dram_bytes_per_s"] = machine.dram_bandwidth.base();
         each["dram_bytes"] = machine.dram_capacity.base();
-        each["origin"] = machines.description(entry.name).origin;
+        each["origin"] = origin_of(entry, machines);
         list.push_back(std::move(each));
     }
     return list;
