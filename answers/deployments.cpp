@@ -14,50 +14,8 @@ using programs::Deployment;
 using programs::StepBatch;
 using programs::StepTimes;
 
-/// The steady state of one server.
-struct Steady {
-    Time step{};           ///< that decodes only
-    Time mean{};           ///< of all steps
-    Time first{};          ///< to compute a prompt, with half a step of waiting
-    double prompts = 0.0;  ///< share of `mean` that prompts add
-    bool keeps_up = true;  ///< prompts fit into the steps
-};
-
-StepBatch decoding(std::int64_t batch, const DeploymentQuestion& q) {
-    return {.decodes = batch, .context = batch * (q.prompt + q.answer / 2)};
-}
-
-/// A step that decodes `batch` sequences and computes `tokens` of prompts.
-StepBatch mixed(std::int64_t batch, std::int64_t tokens, const DeploymentQuestion& q) {
-    StepBatch step = batch > 0 ? decoding(batch, q) : StepBatch{};
-    for (std::int64_t left = tokens; left > 0; left -= q.prompt) {
-        const std::int64_t chunk = std::min(left, q.prompt);
-        step.prompts.push_back({.tokens = chunk, .cached = (q.prompt - chunk) / 2, .last = true});
-    }
-    return step;
-}
-
-/// B sequences, of which B / answer end in each step and are followed by others. (W16)
-Steady steady_of(StepTimes& times, std::int64_t chunk, std::int64_t batch,
-                 const DeploymentQuestion& q) {
-    Steady s;
-    s.step = times.wall(decoding(batch, q));
-    const double per_step =
-        static_cast<double>(batch) * static_cast<double>(q.prompt) / static_cast<double>(q.answer);
-    const std::int64_t room = chunk - batch;
-    if (room <= 0 || per_step > static_cast<double>(room)) {
-        s.keeps_up = false;
-        return s;
-    }
-    const std::int64_t at_once =
-        std::min(room, std::max(q.prompt, static_cast<std::int64_t>(std::ceil(per_step))));
-    const Time with = times.wall(mixed(batch, at_once, q));
-    const double share = per_step / static_cast<double>(at_once);
-    s.mean = (1.0 - share) * s.step + share * with;
-    s.prompts = share * (with - s.step) / s.mean;
-    const double steps = std::ceil(static_cast<double>(q.prompt) / static_cast<double>(room));
-    s.first = steps * with + 0.5 * s.mean;
-    return s;
+programs::SteadyLoad load_of(std::int64_t chunk, std::int64_t batch, const DeploymentQuestion& q) {
+    return {.chunk = chunk, .batch = batch, .prompt = q.prompt, .answer = q.answer};
 }
 
 /// What is shared by candidates that differ in copies, tokens of a step and batch.
@@ -142,6 +100,7 @@ std::vector<Deployment> Search::servers(const Place& place) const {
 void Search::add(DeploymentRow row, const Server& server) {
     row.gpu = server.place->machine->name;
     row.engine = server.engine->name;
+    row.evidence = server.times.parts().evidence();
     if (server.place->price) {
         row.price_per_hour = *server.place->price * static_cast<double>(row.gpus());
     }
@@ -154,8 +113,9 @@ void Search::add(DeploymentRow row, const Server& server) {
 }
 
 void Search::try_chunk(Server& server, std::int64_t chunk, std::int64_t batch) {
-    const Steady s = steady_of(server.times, chunk, batch, question_);
-    if (!s.keeps_up) return;
+    const programs::SteadyLoad load = load_of(chunk, batch, question_);
+    const programs::Steady s = steady_state(server.times, load);
+    if (!s.keeps_up || batch >= chunk) return;
     for (const std::int64_t gpus : question_.gpus) {
         Deployment d = server.deployment;
         if (gpus % d.gpus_of_replica() != 0) continue;
@@ -168,7 +128,7 @@ void Search::try_chunk(Server& server, std::int64_t chunk, std::int64_t batch) {
              .ttft = s.first,
              .tpot = s.mean,
              .step = s.step,
-             .step_host = s.step - server.times.gpu(decoding(batch, question_)),
+             .step_host = s.step - server.times.gpu(decoding(load)),
              .prompts = s.prompts,
              .tokens_per_s = static_cast<double>(d.replicas * batch) / s.mean.in(units::s)},
             server);
@@ -177,9 +137,10 @@ void Search::try_chunk(Server& server, std::int64_t chunk, std::int64_t batch) {
 
 /// Some of the servers compute prompts, the others decode; the slower side sets the rate.
 void Search::try_separate(Server& server, std::int64_t chunk, std::int64_t batch) {
-    const Time step = server.times.wall(decoding(batch, question_));
+    const StepBatch decode = decoding(load_of(chunk, batch, question_));
+    const Time step = server.times.wall(decode);
     const std::int64_t at_once = std::max(chunk, question_.prompt);
-    const Time prompt = server.times.wall(mixed(0, at_once, question_)) *
+    const Time prompt = server.times.wall(programs::with_prompts({}, at_once, question_.prompt)) *
                         (static_cast<double>(question_.prompt) / static_cast<double>(at_once));
     const double answers =
         static_cast<double>(batch) / static_cast<double>(question_.answer) / step.in(units::s);
@@ -206,7 +167,7 @@ void Search::try_separate(Server& server, std::int64_t chunk, std::int64_t batch
              .ttft = prompt * (1.0 + 0.5 * load / (1.0 - load)),
              .tpot = step,
              .step = step,
-             .step_host = step - server.times.gpu(decoding(batch, question_)),
+             .step_host = step - server.times.gpu(decode),
              .tokens_per_s = rate * static_cast<double>(question_.answer)},
             server);
     }
@@ -226,7 +187,8 @@ void Search::try_server(Server& server) {
         }
         if (question_.separate) try_separate(server, question_.chunks.back(), batch);
         const auto& target = question_.targets.tpot;
-        if (target && server.times.wall(decoding(batch, question_)) > *target) return;
+        const StepBatch decode = decoding(load_of(question_.chunks.back(), batch, question_));
+        if (target && server.times.wall(decode) > *target) return;
     }
 }
 

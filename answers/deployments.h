@@ -23,7 +23,7 @@
 
 #include "answers/plan.h"
 #include "programs/traffic/deployment.h"
-#include "programs/traffic/step_times.h"
+#include "programs/traffic/steady.h"
 
 namespace ridge::answers {
 
@@ -60,6 +60,7 @@ struct DeploymentRow {
     double requests_per_s = 0.0;
     std::optional<double> price_per_hour{};
     bool meets = false;
+    model::Grade evidence = model::Grade::datasheet;
 
     [[nodiscard]] std::int64_t gpus() const { return deployment.gpus(); }
     /// Price of a million tokens, or GPU seconds if no price was given.

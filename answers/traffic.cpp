@@ -61,7 +61,7 @@ class Servers {
                  question.engine) {}
 
     [[nodiscard]] ServedLoad run(const Requests& requests, double rate, std::int64_t concurrency);
-    [[nodiscard]] const std::string& left_out() const { return times_.parts().left_out(); }
+    [[nodiscard]] const programs::StepParts& parts() const { return times_.parts(); }
 
   private:
     [[nodiscard]] std::vector<TrafficRun> together(const Requests& requests,
@@ -215,7 +215,8 @@ TrafficAnswer serve_traffic(const programs::Architecture& architecture,
                          {}, "more GPUs with --tp, or fewer bits with --quantise");
     }
     Servers servers(architecture, question, place, answer.cache_tokens);
-    answer.left_out = servers.left_out();
+    answer.left_out = servers.parts().left_out();
+    answer.evidence = servers.parts().evidence();
     for (const double rate : question.rates) {
         programs::TrafficLoad load = question.load;
         load.rate = rate;

@@ -53,9 +53,10 @@ struct TrafficAnswer {
     std::string gpu{};
     TrafficQuestion question{};
     std::int64_t gpus = 0;
-    std::int64_t weights_bytes = 0;  ///< of a GPU
-    std::int64_t cache_tokens = 0;   ///< of a server
-    std::string left_out{};          ///< what has no predicted time
+    std::int64_t weights_bytes = 0;                   ///< of a GPU
+    std::int64_t cache_tokens = 0;                    ///< of a server
+    std::string left_out{};                           ///< what has no predicted time
+    model::Grade evidence = model::Grade::datasheet;  ///< the weakest of a decode step
     std::vector<ServedLoad> loads{};
     std::optional<std::size_t> most_within{};  ///< load with the most goodput of which 90 % meet
 };

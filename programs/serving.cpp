@@ -34,6 +34,8 @@ std::int64_t cache_bytes(const Architecture& a, const Request& request, std::int
                               .tensor_parallel = request.tensor_parallel});
 }
 
+}  // namespace
+
 void mark_front(std::vector<ServingPoint>& points) {
     for (ServingPoint& point : points) {
         point.front =
@@ -43,8 +45,6 @@ void mark_front(std::vector<ServingPoint>& points) {
             });
     }
 }
-
-}  // namespace
 
 std::vector<ServingPoint> serve(const Architecture& architecture, const Load& load,
                                 const model::Machine& machine, std::int64_t usable) {

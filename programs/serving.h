@@ -51,6 +51,9 @@ struct ServingPoint {
 [[nodiscard]] std::vector<ServingPoint> serve(const Architecture& architecture, const Load& load,
                                               const model::Machine& machine, std::int64_t usable);
 
+/// Sets `front` of each point.
+void mark_front(std::vector<ServingPoint>& points);
+
 struct Targets {
     std::optional<Time> ttft{};
     std::optional<Time> tpot{};

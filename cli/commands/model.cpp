@@ -103,6 +103,7 @@ int run_model(const Context& context, ModelCommand& command) {
         throw InputError("CONFIG is missing", {}, "a config.json, a folder, or a preset (--list)");
     }
     command.serving.check();
+    if (command.serving.serve) command.model.usually("serving");
     std::optional<programs::Program> program = programs::find_program(command.model.config());
     programs::Architecture architecture;
     if (program) {

@@ -17,6 +17,7 @@
 #include "hardware/units.h"
 #include "programs/advice.h"
 #include "programs/serving.h"
+#include "programs/traffic/steady.h"
 
 namespace ridge::cli {
 namespace {
@@ -162,14 +163,17 @@ int write_serving(const Context& context, const ServingOptions& options, const C
                               .gpus = served.degrees,
                               .host = served.place.host};
     const std::vector<ServingPoint> points =
-        serve(architecture, load, machine, served.place.usable);
+        request.software == programs::Software::serving
+            ? serve_steadily(architecture, load, programs::find_engine(served.engine), machine,
+                             served.place.usable)
+            : serve(architecture, load, machine, served.place.usable);
     const programs::Targets targets = options.targets->targets();
     const std::optional<ServingPoint> best = best_within(points, targets);
     const bool several = served.degrees.size() > 1;
-    const std::string title = fmt::format(
-        "{} on {}{}, prompts of {}, answers of {}, {}", architecture.name,
-        several ? "" : fmt::format("{} x ", request.tensor_parallel * request.expert_parallel),
-        machine.name, request.seq, options.answer, name_of(request.software));
+    const std::string title =
+        fmt::format("{} on {}{}, prompts of {}, answers of {}, {}", architecture.name,
+                    several || points.empty() ? "" : fmt::format("{} x ", points.front().gpus),
+                    machine.name, request.seq, options.answer, name_of(request.software));
     switch (format) {
         case Format::json: {
             Json out{

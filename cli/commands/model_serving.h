@@ -36,6 +36,7 @@ struct Served {
     programs::Request request;
     std::vector<std::int64_t> degrees;  ///< of tensor parallelism
     Place place;
+    std::string engine = "vllm";
 };
 
 /// Writes points over batch sizes as a table, CSV, JSON or chart; returns the exit code.

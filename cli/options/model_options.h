@@ -44,6 +44,8 @@ class ModelOptions {
     [[nodiscard]] programs::Architecture architecture() const;
     /// The host that --host and --launch ask for, else `beside`. InputError names the option.
     [[nodiscard]] programs::Host host_or(const programs::Host& beside) const;
+    /// Sets the software that counts if none was named.
+    void usually(const std::string& software) { usual_software_ = software; }
     /// Sets a length that was not given to 2048 tokens, or to the model's positions if fewer.
     void settle_length(const programs::Architecture& architecture);
     /// The request of one step. InputError names the option.

@@ -32,7 +32,8 @@ Json json_of(const DeploymentRow& row) {
               {"step_us", row.step.in(units::us)},
               {"tokens_per_s", row.tokens_per_s},
               {"requests_per_s", row.requests_per_s},
-              {"meets_targets", row.meets}};
+              {"meets_targets", row.meets},
+              {"evidence", name_of(row.evidence)}};
     if (row.prompt_servers) json["prompt_servers"] = *row.prompt_servers;
     if (row.price_per_hour) {
         json["price_per_hour"] = *row.price_per_hour;
@@ -49,7 +50,8 @@ Rows front_rows(const DeploymentSearch& search) {
                           {.name = "tpot_us", .title = "per token"},
                           {.name = "ttft_us", .title = "first token"},
                           {.name = "cost", .title = "cost"},
-                          {.name = "meets", .title = "in target"}},
+                          {.name = "meets", .title = "in target"},
+                          {.name = "evidence"}},
               .rows = {}};
     for (const DeploymentRow& row : search.front) {
         rows.rows.push_back(
@@ -58,7 +60,8 @@ Rows front_rows(const DeploymentSearch& search) {
              {.text = format(row.tpot), .number = row.tpot.in(units::us)},
              {.text = format(row.ttft), .number = row.ttft.in(units::us)},
              {.text = format_number(row.cost(), 3), .number = row.cost()},
-             {.text = row.meets ? "yes" : "", .number = row.meets ? 1.0 : 0.0}});
+             {.text = row.meets ? "yes" : "", .number = row.meets ? 1.0 : 0.0},
+             {.text = std::string(name_of(row.evidence))}});
     }
     return rows;
 }

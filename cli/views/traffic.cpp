@@ -7,6 +7,7 @@
 
 #include "cli/console/json_document.h"
 #include "cli/console/rows.h"
+#include "cli/views/memory.h"
 #include "hardware/units.h"
 
 namespace ridge::cli {
@@ -51,6 +52,26 @@ void add_latency(Rows& rows, std::vector<std::vector<Cell>>& lines, const std::s
     }
 }
 
+/// Batch, queue, cache and what programs want besides.
+void add_state_columns(Rows& rows, const TrafficAnswer& answer) {
+    const bool targets = answer.question.targets.ttft || answer.question.targets.tpot;
+    const std::vector<Rows::Column> more{
+        {.name = "within", .title = "in target", .shown = targets ? Shown::always : Shown::never},
+        {.name = "goodput", .title = {}, .shown = Shown::never},
+        {.name = "running", .title = "running", .shown = Shown::where_room},
+        {.name = "waiting", .title = "waiting", .shown = Shown::where_room},
+        {.name = "cache", .title = "cache", .shown = Shown::where_room},
+        {.name = "preemptions", .title = {}, .shown = Shown::never},
+        {.name = "refused", .title = {}, .shown = Shown::never},
+        {.name = "requests_per_s", .title = {}, .shown = Shown::never},
+        {.name = "mixed_steps", .title = {}, .shown = Shown::never},
+        {.name = "mean_context", .title = {}, .shown = Shown::never},
+        {.name = "step_us", .title = {}, .shown = Shown::never},
+        {.name = "step_gpu_us", .title = {}, .shown = Shown::never},
+        {.name = "evidence", .title = "evidence", .shown = Shown::where_room}};
+    rows.columns.insert(rows.columns.end(), more.begin(), more.end());
+}
+
 Rows rows_of(const TrafficAnswer& answer) {
     const bool by_rate = !answer.question.rates.empty();
     const bool logged = !answer.question.log.empty();
@@ -81,21 +102,7 @@ Rows rows_of(const TrafficAnswer& answer) {
     add_latency(rows, lines, "itl", "", itl);
     add_latency(rows, lines, "end_to_end", "", whole);
     add_latency(rows, lines, "queue", "", queue);
-    const bool targets = answer.question.targets.ttft || answer.question.targets.tpot;
-    const std::vector<Rows::Column> more{
-        {.name = "within", .title = "in target", .shown = targets ? Shown::always : Shown::never},
-        {.name = "goodput", .title = {}, .shown = Shown::never},
-        {.name = "running", .title = "running", .shown = Shown::where_room},
-        {.name = "waiting", .title = "waiting", .shown = Shown::where_room},
-        {.name = "cache", .title = "cache", .shown = Shown::where_room},
-        {.name = "preemptions", .title = {}, .shown = Shown::never},
-        {.name = "refused", .title = {}, .shown = Shown::never},
-        {.name = "requests_per_s", .title = {}, .shown = Shown::never},
-        {.name = "mixed_steps", .title = {}, .shown = Shown::never},
-        {.name = "mean_context", .title = {}, .shown = Shown::never},
-        {.name = "step_us", .title = {}, .shown = Shown::never},
-        {.name = "step_gpu_us", .title = {}, .shown = Shown::never}};
-    rows.columns.insert(rows.columns.end(), more.begin(), more.end());
+    add_state_columns(rows, answer);
     for (std::size_t i = 0; i < lines.size(); ++i) {
         const ServedLoad& load = answer.loads[i];
         const TrafficSummary& s = load.summary;
@@ -104,7 +111,8 @@ Rows rows_of(const TrafficAnswer& answer) {
                  plain_cell(s.waiting), share_cell(s.cache), whole_cell(s.preemptions),
                  whole_cell(s.refused), plain_cell(s.requests_per_s), share_cell(s.mixed),
                  plain_cell(s.context), seconds_cell(load.step.in(units::s)),
-                 seconds_cell(load.step_gpu.in(units::s))}) {
+                 seconds_cell(load.step_gpu.in(units::s)),
+                 Cell{.text = std::string(name_of(answer.evidence))}}) {
             lines[i].push_back(std::move(cell));
         }
     }
@@ -187,6 +195,7 @@ Json to_json(const TrafficAnswer& answer) {
               {"gpus", answer.gpus},
               {"engine", answer.question.engine.name},
               {"deployment", text_of(answer.question.deployment)},
+              {"evidence", name_of(answer.evidence)},
               {"verdict", verdict_of(answer)},
               {"weights_bytes", answer.weights_bytes},
               {"cache_tokens", answer.cache_tokens},

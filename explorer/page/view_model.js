@@ -52,7 +52,7 @@ const ownConfigs = [];
 
 const furtherWords = (state) => {
   if (state.show === 'serving') {
-    return ['model', state.model, '--serve', '--seq', state.seq, ...(state.software === 'transformers' ? [] : ['--software', state.software]), '--gpu', state.gpu, ...(state.tp === '1' ? [] : ['--tp', state.tp]), ...(state.quantise === 'none' ? [] : ['--quantise', state.quantise])];
+    return ['model', state.model, '--serve', '--seq', state.seq, '--software', state.software, '--gpu', state.gpu, ...(state.tp === '1' ? [] : ['--tp', state.tp]), ...(state.quantise === 'none' ? [] : ['--quantise', state.quantise])];
   }
   if (state.show === 'plan') return ['plan', state.model, ...(state.phase === 'train' ? ['--train', ...(state.software === 'transformers' ? [] : ['--software', state.software])] : ['--software', state.software, ...(state.quantise === 'none' ? [] : ['--quantise', state.quantise])]), '--seq', state.seq, '--gpu', state.gpu];
   return modelWords(state);

@@ -74,7 +74,9 @@ void StepParts::find_left_out() {
             .quantisation;
     block_scaled_ = resolved == Quantisation::fp8_block && engine_.block_scaled_rows > 0;
     phases_differ_ = needs_phases(step.program);
-    const auto why = first_not_modelled(step.program, predict(step.program, machine_));
+    const ProgramTime time = predict(step.program, machine_);
+    evidence_ = weakest_grade(time.total);
+    const auto why = first_not_modelled(step.program, time);
     if (why) left_out_ = *why;
 }
 

@@ -48,6 +48,8 @@ class StepParts {
 
     /// Whether prompts take other kernels than decoding.
     [[nodiscard]] bool phases_differ() const { return phases_differ_; }
+    /// The weakest on which a decode step rests.
+    [[nodiscard]] model::Grade evidence() const { return evidence_; }
     /// What has no predicted time on this GPU, if anything.
     [[nodiscard]] const std::string& left_out() const { return left_out_; }
     [[nodiscard]] const Deployment& deployment() const { return deployment_; }
@@ -70,6 +72,7 @@ class StepParts {
     bool phases_differ_ = false;
     bool block_scaled_ = false;  ///< fp8 experts with scales of blocks
     std::string left_out_;
+    model::Grade evidence_ = model::Grade::datasheet;
 };
 
 /// Experts that at least one of `tokens` goes to, each to `active` of `experts`. (W12)

@@ -2,7 +2,8 @@
 
 Used by engine_host.py, which fits an engine's host, and by ../accuracy/published_serving.py, which compares. The tables
 are those of docs/reference-tables.md (serving_steady.csv, serving_requests.csv); they are not part of the project.
-Prompt lengths are not published. PROMPTS has what is assumed for each task: mean tokens, drawn lognormal.
+Prompt lengths are not published. PROMPTS has what is assumed for each task: mean tokens and their deviation over the mean,
+drawn lognormal. The mean of chats is the one with which the H100's unsteady chats have no bias.
 """
 import csv
 import io
@@ -10,7 +11,7 @@ import pathlib
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROMPTS = {"lm-arena-chat": "lognormal:150:1.2", "gpqa": "lognormal:250:0.6", "sourcegraph-fim": "lognormal:1500:1",
+PROMPTS = {"lm-arena-chat": "lognormal:250:1.5", "gpqa": "lognormal:250:0.6", "sourcegraph-fim": "lognormal:1500:1",
            "image-chat": "lognormal:1000:0.5", "video-chat": "lognormal:4000:0.5"}
 TEXT = ("lm-arena-chat", "gpqa")
 # Models whose own defaults draw from all tokens; the others name top-k or top-p.
