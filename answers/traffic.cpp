@@ -215,7 +215,9 @@ TrafficAnswer serve_traffic(const programs::Architecture& architecture,
                          {}, "more GPUs with --tp, or fewer bits with --quantise");
     }
     Servers servers(architecture, question, place, answer.cache_tokens);
-    answer.left_out = servers.parts().left_out();
+    if (!servers.parts().left_out().empty()) {
+        throw InputError(place.machine->name + ": not modelled: " + servers.parts().left_out());
+    }
     answer.evidence = servers.parts().evidence();
     for (const double rate : question.rates) {
         programs::TrafficLoad load = question.load;
@@ -271,10 +273,6 @@ std::vector<std::string> remarks_on(const TrafficAnswer& answer) {
     for (const ServedLoad& load : answer.loads) {
         refused += load.summary.refused;
         preemptions += load.summary.preemptions;
-    }
-    if (!answer.left_out.empty()) {
-        remarks.push_back("Times are lower bounds, something is not modelled: " + answer.left_out +
-                          ".");
     }
     if (refused > 0) {
         remarks.push_back(

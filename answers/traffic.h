@@ -55,13 +55,12 @@ struct TrafficAnswer {
     std::int64_t gpus = 0;
     std::int64_t weights_bytes = 0;                   ///< of a GPU
     std::int64_t cache_tokens = 0;                    ///< of a server
-    std::string left_out{};                           ///< what has no predicted time
     model::Grade evidence = model::Grade::datasheet;  ///< the weakest of a decode step
     std::vector<ServedLoad> loads{};
     std::optional<std::size_t> most_within{};  ///< load with the most goodput of which 90 % meet
 };
 
-/// InputError if the weights do not fit, or for a load that nothing can answer.
+/// InputError if the weights do not fit, if an operation has no predicted time, or for a load that nothing can answer.
 [[nodiscard]] TrafficAnswer serve_traffic(const programs::Architecture& architecture,
                                           const TrafficQuestion& question, const Place& place);
 

@@ -214,7 +214,6 @@ std::optional<answers::DeploymentQuestion> PlanOptions::deployments(
         }
         return std::nullopt;
     }
-    if (!pp_.empty()) throw InputError("pp: deployments are searched without pipelines");
     answers::DeploymentQuestion search{.prompt = question.seq,
                                        .answer = question.answer,
                                        .targets = question.targets,
@@ -227,6 +226,7 @@ std::optional<answers::DeploymentQuestion> PlanOptions::deployments(
         search.rate = parse_number(rate_, "rate");
         if (!(search.rate > 0.0)) throw InputError("rate: must be more than 0");
     }
+    if (!pp_.empty()) search.pipelines = counts_in(pp_, "pp");
     if (!engine_.empty()) search.engines = words_in(engine_, "engine");
     for (const std::string& engine : search.engines) {
         static_cast<void>(programs::find_engine(engine));

@@ -43,10 +43,10 @@ const LogName* log_name(std::string_view name) {
 }
 
 void set(TrafficRequest& request, const LogName& name, double value, const Location& where) {
-    constexpr double most = 9e18;
+    const double most = name.field == LogField::arrival ? 1e17 : 1e9;
     const double scaled = value * name.unit;
     if (!(scaled >= 0.0) || scaled > most) {
-        throw InputError(std::string(name.name) + " must not be negative", where);
+        throw InputError(std::string(name.name) + " is negative or too large", where);
     }
     const std::int64_t whole = std::llround(scaled);
     switch (name.field) {

@@ -196,13 +196,12 @@ bool Server::make_room(const Sequence& sequence, std::int64_t pages) {
     while (!cache_.take(pages)) {
         cache_.trim(sequence.group, sequence.shared);
         if (cache_.take(pages)) return true;
+        // The one admitted last, of those with the lowest priority.
         Sequence* last = nullptr;
-        const auto rank = [this](const Sequence& s) {
-            return std::make_tuple(requests_[s.index].priority, run_.requests[s.index].arrival_ns,
-                                   s.index);
-        };
         for (Sequence& each : running_) {
-            if (!each.gone && (last == nullptr || rank(each) > rank(*last))) last = &each;
+            if (each.gone) continue;
+            const std::int64_t priority = requests_[each.index].priority;
+            if (last == nullptr || priority >= requests_[last->index].priority) last = &each;
         }
         RIDGE_CONTRACT(last != nullptr);
         const bool itself = last->index == sequence.index;

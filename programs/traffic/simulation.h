@@ -7,11 +7,11 @@
 // Method: the policy of vLLM's first-come scheduler, event by event. A step takes one token of each
 // running sequence (and its drafts), then the rest of prompts that were begun, then waiting requests
 // by priority and arrival, as long as the step's tokens, sequences and the cache's pages last; a
-// prompt is cut where the step is full. A sequence for which there is no page makes the last one of
-// the lowest priority give up its pages and wait again; it computes again what the cache has lost of it by
-// then. Prompts of a group find the pages of its prefix, as long as the cache keeps
-// them: pages that no sequence uses are dropped when others need them, the ones unused for longest
-// first. Times are whole nanoseconds; equal input gives equal output.
+// prompt is cut where the step is full. A sequence for which there is no page makes the one admitted
+// last, of the lowest priority, give up its pages and wait again; it computes again what the cache has
+// lost of it by then. Prompts of a group find the pages of its prefix, as long as the cache keeps them:
+// pages that no sequence uses are dropped when others need them, the ones unused for longest first.
+// Times are whole nanoseconds; equal input gives equal output.
 // Limits: one scheduler; ranks of data-parallel attention are balanced; pages of a prefix belong to
 // its group as a whole.
 #pragma once

@@ -78,6 +78,11 @@ void StepParts::find_left_out() {
     evidence_ = weakest_grade(time.total);
     const auto why = first_not_modelled(step.program, time);
     if (why) left_out_ = *why;
+    Request prompt = request_of(deployment_, Phase::prefill);
+    prompt.seq = 1;
+    const ModelStep prefill = make_step(architecture_, prompt, false);
+    const auto other = first_not_modelled(prefill.program, predict(prefill.program, machine_));
+    if (left_out_.empty() && other) left_out_ = *other;
 }
 
 /// Sets what the request of one rank does not know: all ranks' tokens go through the experts, which
