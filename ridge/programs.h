@@ -12,4 +12,5 @@
 #include "programs/report/trace_report.h"
 #include "programs/serving.h"
 #include "programs/traces/trace.h"
+#include "programs/traffic/summary.h"
 #include "ridge/predict.h"
