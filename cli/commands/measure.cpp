@@ -46,6 +46,8 @@ struct MeasureArguments {
     double budget = 0.0;
     std::int32_t ranks = 0;
     bool collectives = false;
+    double energy_seconds = 3.0;
+    bool energy = false;
     bool no_counters = false;
     bool retry = false;
 };
@@ -115,6 +117,10 @@ measure::SuiteOptions suite_options(const Context& context, const MeasureArgumen
     options.failures = arguments.retry ? measure::Failures::retry : measure::Failures::keep;
     options.measuring.sampling.seconds = arguments.seconds;
     options.measuring.tool = std::string("ridge ") + version;
+    if (arguments.energy) {
+        options.measuring.energy =
+            measure::EnergyOptions{.run = {.window = Time::from_base(arguments.energy_seconds)}};
+    }
     if (arguments.no_counters) options.measuring.counters.clear();
     options.measuring.hooks.interrupted = [&interruption] { return interruption.requested(); };
     options.progress = suite_progress(context);
@@ -312,6 +318,14 @@ Action build_measure(CommandLine& line, std::span<const std::string> arguments) 
     line.option("--budget", options->budget, "time limit of the whole run (a suite has its own)")
         .value("SECONDS")
         .in_range(0.001, 1e6)
+        .group("Sampling");
+    line.flag("--energy", options->energy,
+              "measure power and energy too: steady work, by the GPU's energy counter")
+        .group("What is measured");
+    line.option("--energy-seconds", options->energy_seconds,
+                "how long the counter is read for each operation (with --energy)")
+        .value("SECONDS")
+        .in_range(0.5, 600.0)
         .group("Sampling");
     line.flag("--no-counters", options->no_counters, "measure times only").group("Sampling");
     line.flag("--retry", options->retry, "try recorded failures again").group("Sampling");

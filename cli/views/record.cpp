@@ -112,6 +112,18 @@ void write_conditions(const Context& context, const Record& record) {
     }
 }
 
+/// "512 W (+-0.3 %), 1.31 mJ a run; 3 s at 48 C and 1.755 GHz; idle 76 W".
+std::string energy_text(const measure::EnergyMeasurement& energy) {
+    std::string text =
+        fmt::format("{} (+-{:.1f} %), {} a run; {}", format(energy.power, 4), 100.0 * energy.error,
+                    format(energy.energy, 4), format(energy.window));
+    if (energy.temperature_celsius) text += fmt::format(", {:.0f} C", *energy.temperature_celsius);
+    if (energy.clock) text += ", SM clock " + format(*energy.clock);
+    if (energy.idle) text += ", idle " + format(*energy.idle);
+    for (const std::string& reason : energy.clock_reasons) text += ", limited by " + reason;
+    return text;
+}
+
 }  // namespace
 
 std::optional<double> RecordAnswer::error(const Record& record) const {
@@ -165,6 +177,7 @@ void write_record(const Context& context, const Record& record, const RecordAnsw
                   fmt::format("{} elements against the CPU, relative error {:.2g} (at most {:.2g})",
                               record.verification->checked, record.verification->frobenius_error,
                               record.verification->tolerance));
+    if (record.energy) write_outcome(context, "energy", energy_text(*record.energy));
     write_conditions(context, record);
 }
 

@@ -16,6 +16,7 @@
 
 #include "hardware/error.h"
 #include "measure/cuda/clocks/activity.h"
+#include "measure/cuda/clocks/steady.h"
 #include "measure/cuda/clocks/timing.h"
 #include "measure/cuda/counters/counters.h"
 #include "measure/cuda/libraries/cublas.h"
@@ -99,6 +100,14 @@ class CudaCase final : public Case {
         return failing([&] {
             const Management::Watch watching(services_.management.get());
             return services_.watch->sample(plan_.launch, request, services_.tracer.get());
+        });
+    }
+
+    [[nodiscard]] Maybe<SteadyRun> run_steadily(const SteadyRequest& request) override {
+        if (services_.management == nullptr) return Case::run_steadily(request);
+        return failing([&] {
+            return steady_run(plan_.launch, services_.watch->stream(), *services_.management,
+                              request);
         });
     }
 
@@ -205,6 +214,11 @@ class CudaDevice final : public Device {
             result.environment = environment();
             return result;
         });
+    }
+
+    [[nodiscard]] Maybe<SteadyRun> rest(Time window) override {
+        if (services_.management == nullptr) return Device::rest(window);
+        return steady_rest(*services_.management, window);
     }
 
     [[nodiscard]] bool usable() const override {

@@ -11,7 +11,6 @@
 namespace ridge::measure {
 namespace {
 
-constexpr std::array<std::string_view, 4> patterns{"normal", "uniform", "zeros", "constant"};
 constexpr std::array<std::string_view, 5> methods{"events", "activity", "graph", "together",
                                                   "calls"};
 
@@ -39,16 +38,10 @@ constexpr std::array<std::pair<std::uint64_t, std::string_view>, 9> clock_reason
 
 }  // namespace
 
-std::string_view name_of(DataPattern pattern) {
-    return patterns[static_cast<std::size_t>(pattern)];
-}
 std::string_view name_of(Method method) {
     return methods[static_cast<std::size_t>(method)];
 }
 
-DataPattern parse_data_pattern(std::string_view text) {
-    return parse_word<DataPattern>(patterns, "pattern", text);
-}
 Method parse_method(std::string_view text) {
     return parse_word<Method>(methods, "method", text);
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "hardware/quantity.h"
+#include "model/core/data_pattern.h"
 #include "model/core/implementation.h"
 
 namespace ridge::measure {
@@ -32,7 +33,8 @@ using Maybe = std::variant<Value, Unavailable>;
 
 /// What fills the inputs. Zeros and other constants toggle few transistors and run up to 15 %
 /// faster under a power limit, so normally distributed random numbers are the default.
-enum class DataPattern : std::uint8_t { normal, uniform, zeros, constant };
+using model::DataPattern;
+using model::parse_data_pattern;
 
 /// How a time is taken.
 enum class Method : std::uint8_t {
@@ -43,10 +45,8 @@ enum class Method : std::uint8_t {
     calls      ///< many calls in a row from the host, by the host's clock, divided by their number
 };
 
-[[nodiscard]] std::string_view name_of(DataPattern pattern);
 [[nodiscard]] std::string_view name_of(Method method);
 /// The inverse of name_of. InputError lists the known words.
-[[nodiscard]] DataPattern parse_data_pattern(std::string_view text);
 [[nodiscard]] Method parse_method(std::string_view text);
 
 /// One run of the whole operation.

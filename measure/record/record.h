@@ -22,6 +22,7 @@
 #include "hardware/error.h"
 #include "hardware/json.h"
 #include "measure/record/device_info.h"
+#include "measure/record/energy_measurement.h"
 #include "measure/record/observation.h"
 #include "measure/record/question.h"
 #include "measure/record/statistics.h"
@@ -95,6 +96,7 @@ struct Record {
     /// Energy over wall time between the two environments. 0 and absent differ.
     std::optional<Power> mean_power{};
     MachineReference reference{};   ///< of the run; empty in records before 0.2.0
+    std::optional<EnergyMeasurement> energy{};  ///< in steady work, if it was asked for
     std::optional<TableRow> row{};  ///< for times from a table; not written to record files
     Location location{};  ///< of the line that was read; empty for a record not from a record file
 

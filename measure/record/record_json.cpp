@@ -178,6 +178,7 @@ Json to_json(const Record& record) {
     put(json, "mean_power_w", record.mean_power);
     if (!record.reference.empty()) json["reference"] = to_json(record.reference);
     if (record.timing) json["timing"] = to_json(*record.timing);
+    if (record.energy) json["energy"] = json_of(*record.energy);
     return json;
 }
 
@@ -430,6 +431,9 @@ Record read_record(const RecordReader& reader) {
             Unavailable{.reason = reason.text("reason"), .remedy = reason.text("remedy")};
     }
     if (reader.has("timing")) record.timing = read_timing(reader.object("timing"));
+    if (const Json* const energy = reader.json().find("energy")) {
+        record.energy = energy_measurement_in(*energy);
+    }
     if (record.measured() == record.failure.has_value()) {
         reader.fail("failure", "must be there exactly when there is no time");
     }

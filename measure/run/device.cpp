@@ -17,6 +17,10 @@ constexpr std::array<std::string_view, 18> benchmark_names{
     "exp2",         "pointer_chase", "shared_chase", "launch_kernel", "launch_stream",
     "launch_graph", "launch_call",   "launch_submit"};
 
+Unavailable no_energy_counter() {
+    return {.reason = "this device has no energy counter"};
+}
+
 struct Choose {
     std::int32_t compute_capability;
 
@@ -43,6 +47,14 @@ struct Choose {
 };
 
 }  // namespace
+
+Maybe<SteadyRun> Case::run_steadily(const SteadyRequest&) {
+    return no_energy_counter();
+}
+
+Maybe<SteadyRun> Device::rest(Time) {
+    return no_energy_counter();
+}
 
 std::string_view name_of(Microbenchmark benchmark) {
     return benchmark_names[static_cast<std::size_t>(benchmark)];

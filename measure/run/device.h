@@ -27,6 +27,7 @@
 
 #include "hardware/quantity.h"
 #include "measure/record/device_info.h"
+#include "measure/record/energy_measurement.h"
 #include "measure/record/observation.h"
 #include "model/core/data_type.h"
 #include "model/core/implementation.h"
@@ -41,6 +42,12 @@ struct SampleRequest {
     /// `stream` includes the host's launch cost: no blocking kernel runs first.
     model::LaunchMode launch = model::LaunchMode::kernel;
     std::int32_t count = 10;
+};
+
+/// Runs without a pause for `warm` and then for `window`, of which the steps of the counter are kept.
+struct SteadyRequest {
+    Time warm = 0.5 * units::s;
+    Time window = 3.0 * units::s;
 };
 
 /// One operation with its buffers on the device, ready to run.
@@ -66,6 +73,9 @@ class Case {
     /// used.
     [[nodiscard]] virtual Maybe<Counters> counters(std::span<const CounterGroup> groups,
                                                    model::L2State l2) = 0;
+
+    /// Runs again and again while the energy counter is read.
+    [[nodiscard]] virtual Maybe<SteadyRun> run_steadily(const SteadyRequest& request);
 };
 
 /// The DRAM benchmarks flush the L2 before every sample, so they measure DRAM at every size.
@@ -130,6 +140,9 @@ class Device {
                                                                DataPattern pattern) = 0;
 
     [[nodiscard]] virtual Maybe<MicrobenchmarkResult> run(const MicrobenchmarkRequest& request) = 0;
+
+    /// Does nothing for so long while the energy counter is read.
+    [[nodiscard]] virtual Maybe<SteadyRun> rest(Time window);
 
     /// False after an error from which the device cannot recover within this process.
     [[nodiscard]] virtual bool usable() const = 0;

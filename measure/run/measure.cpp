@@ -82,6 +82,34 @@ void take_timing(Device& device, Case& unit, const MeasureOptions& options, Reco
     }
 }
 
+/// Power at rest: right after work, and once the clocks are down.
+void take_idle(Device& device, EnergyMeasurement& energy) {
+    constexpr Time until_clocks_fall = 1.5 * units::s;
+    const auto power_in = [](const Maybe<SteadyRun>& run) -> std::optional<Power> {
+        const auto* const seen = std::get_if<SteadyRun>(&run);
+        if (seen == nullptr) return std::nullopt;
+        const Maybe<Power> power = power_of(*seen);
+        const auto* const found = std::get_if<Power>(&power);
+        return found == nullptr ? std::nullopt : std::optional(*found);
+    };
+    energy.idle_up = power_in(device.rest(until_clocks_fall));
+    energy.idle = power_in(device.rest(until_clocks_fall));
+}
+
+void take_energy(Device& device, Case& unit, const EnergyOptions& options, Record& record) {
+    const Maybe<SteadyRun> run = unit.run_steadily(options.run);
+    const auto* const seen = std::get_if<SteadyRun>(&run);
+    if (seen == nullptr) throw DeviceError(sentence(std::get<Unavailable>(run)));
+    Maybe<EnergyMeasurement> found = energy_of(*seen);
+    if (const auto* const missing = std::get_if<Unavailable>(&found)) {
+        throw DeviceError(sentence(*missing));
+    }
+    record.energy = std::get<EnergyMeasurement>(std::move(found));
+    record.energy->idle = options.idle;
+    record.energy->idle_up = options.idle_up;
+    if (!options.idle) take_idle(device, *record.energy);
+}
+
 void measure_case(Device& device, const MeasureOptions& options, Record& record) {
     const Question& question = record.question;
     if (auto missing = not_measured(question.operation, question.execution.implementation)) {
@@ -106,6 +134,9 @@ void measure_case(Device& device, const MeasureOptions& options, Record& record)
         record.counters =
             count_events(device, unit, options.counters, record.question.execution.l2);
     }
+    if (options.energy && record.measured() && !options.hooks.interrupted()) {
+        take_energy(device, unit, *options.energy, record);
+    }
 }
 
 struct Existing {
@@ -118,7 +149,8 @@ Existing read_existing(const SuiteOptions& options) {
     if (options.folder.empty() || !fs::exists(options.folder)) return existing;
     RecordFile found = read_all_records({options.folder});
     for (const Record& record : found.records) {
-        if (record.measured() || options.failures == Failures::keep) {
+        const bool answered = record.measured() && (record.energy || !options.measuring.energy);
+        if (answered || (!record.measured() && options.failures == Failures::keep)) {
             existing.keys.insert(key_of(record));
         }
     }
@@ -183,6 +215,10 @@ class Run {
             const double left = options_.seconds - (measuring.hooks.seconds() - start_);
             measuring.sampling = within_budget(measuring.sampling, left, cases_left);
         }
+        if (measuring.energy && idle_) {
+            measuring.energy->idle = idle_->idle;
+            measuring.energy->idle_up = idle_->idle_up;
+        }
         const std::string path = record_path(options_.folder, question.operation);
         std::optional<Record> record = measure_one(device_, std::move(question), measuring);
         if (!record) {
@@ -190,6 +226,7 @@ class Run {
             return false;
         }
         // After a fatal error the failing case is recorded too, so that a resumed run skips it.
+        if (record->energy && record->energy->idle) idle_ = record->energy;
         if (!options_.folder.empty()) append_record(path, *record);
         result_.records.push_back(std::move(*record));
         if (device_.usable()) return true;
@@ -213,6 +250,7 @@ class Run {
     Device& device_;
     const SuiteOptions& options_;
     double start_;
+    std::optional<EnergyMeasurement> idle_{};  ///< idle power, measured once
     SuiteResult result_;
 };
 

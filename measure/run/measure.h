@@ -22,8 +22,16 @@
 
 namespace ridge::measure {
 
+/// How energy is measured. Idle power that is known is not measured again.
+struct EnergyOptions {
+    SteadyRequest run{};
+    std::optional<Power> idle{};
+    std::optional<Power> idle_up{};
+};
+
 struct MeasureOptions {
     SamplingOptions sampling{};
+    std::optional<EnergyOptions> energy{};  ///< empty: energy is not measured
     std::vector<CounterGroup> counters{CounterGroup::traffic, CounterGroup::arithmetic,
                                        CounterGroup::tensor};  ///< empty: no counters are read
     std::string tool = "ridge";

@@ -48,6 +48,19 @@ class Noise {
     std::uint64_t state_;
 };
 
+/// The steps of a counter while the power is the same, seen by polls.
+SteadyRun fake_run(const FakePower& power, Power watts, Time window) {
+    SteadyRun seen;
+    const double first = 0.4 * power.step.base();
+    for (double at = first; at < window.base(); at += power.step.base()) {
+        const double polled = std::ceil(at / power.poll.base()) * power.poll.base();
+        seen.steps.push_back({.at = Time::from_base(polled),
+                              .total = watts * Time::from_base(at) - watts * power.lag,
+                              .gap = power.poll});
+    }
+    return seen;
+}
+
 class FakeCase : public Case {
   public:
     FakeCase(std::shared_ptr<State> state, Question question, const model::Prediction& prediction,
@@ -107,6 +120,22 @@ class FakeCase : public Case {
                           .special = work.special};
         counters.metrics["dram__bytes_read.sum"] = work.dram_read.base();
         return counters;
+    }
+
+    [[nodiscard]] Maybe<SteadyRun> run_steadily(const SteadyRequest& request) override {
+        SteadyRun seen = fake_run(state_->plan.power, state_->plan.power.busy, request.window);
+        constexpr std::int64_t runs = 10;
+        const Time each = prediction_.time * state_->plan.bias;
+        std::int64_t done = 0;
+        for (Time at{}; at < request.window; at += each * static_cast<double>(runs)) {
+            seen.finished.push_back({.at = at, .runs = done});
+            done += runs;
+        }
+        seen.states.push_back({.sm_clock = state_->plan.machine.boost_clock,
+                               .power_limit = 700.0 * units::W,
+                               .temperature_celsius = 45.0,
+                               .clock_reasons = {"sw_power_cap"}});
+        return seen;
     }
 
   private:
@@ -297,6 +326,10 @@ Maybe<MicrobenchmarkResult> FakeDevice::run(const MicrobenchmarkRequest& request
             {.time = ceiling->time * spread, .clock = state_->plan.machine.boost_clock});
     }
     return result;
+}
+
+Maybe<SteadyRun> FakeDevice::rest(Time window) {
+    return fake_run(state_->plan.power, state_->plan.power.idle, window);
 }
 
 bool FakeDevice::usable() const {

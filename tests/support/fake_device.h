@@ -42,6 +42,15 @@ struct FakeCeilings {
     double other = 0.95;
 };
 
+/// What the fake's energy counter sees.
+struct FakePower {
+    Power busy = 500.0 * units::W;
+    Power idle = 80.0 * units::W;
+    Time step = 0.1 * units::s;  ///< period of the counter
+    Time lag = 0.03 * units::s;  ///< what a step shows is this old
+    Time poll = 1.0 * units::ms;
+};
+
 struct FakePlan {
     DeviceInfo info{};
     model::Machine machine{};
@@ -49,6 +58,7 @@ struct FakePlan {
     double noise = 0.004;  ///< relative
     std::uint64_t seed = 1;
     FakeCeilings ceilings{};
+    FakePower power{};
     std::function<Fault(const Question&)> fault{};
     std::function<void()> on_sample{};  ///< called at every `Case::sample`
 };
@@ -70,6 +80,7 @@ class FakeDevice : public Device {
                                                        const model::Execution& execution,
                                                        DataPattern pattern) override;
     [[nodiscard]] Maybe<MicrobenchmarkResult> run(const MicrobenchmarkRequest& request) override;
+    [[nodiscard]] Maybe<SteadyRun> rest(Time window) override;
     [[nodiscard]] bool usable() const override;
 
     struct State;

@@ -185,6 +185,14 @@ void Management::look() {
     if (functions_->reasons(device_, &bits) == success) reasons_ |= bits & ~idle_reason;
 }
 
+std::optional<Energy> Management::energy() const {
+    constexpr double millijoule = 1e-3;
+    const auto total = asked<unsigned long long>(
+        [&](unsigned long long* value) { return functions_->energy(device_, value); });
+    if (!total) return std::nullopt;
+    return static_cast<double>(*total) * millijoule * units::J;
+}
+
 Environment Management::environment() {
     look();
     Environment seen{.sm_clock = clock(sm_clock_kind, false),
@@ -202,10 +210,7 @@ Environment Management::environment() {
             [&](unsigned int* value) { return functions_->temperature(device_, 0, value); })) {
         seen.temperature_celsius = *degrees;
     }
-    if (const auto millijoule = asked<unsigned long long>(
-            [&](unsigned long long* value) { return functions_->energy(device_, value); })) {
-        seen.energy = static_cast<double>(*millijoule) * 1e-3 * units::J;
-    }
+    seen.energy = energy();
     std::array<ProcessRecord, 64> running{};
     unsigned int count = static_cast<unsigned int>(running.size());
     if (functions_->processes(device_, &count, running.data()) == success) {

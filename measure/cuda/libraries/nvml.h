@@ -33,6 +33,8 @@ class Management {
     Management& operator=(const Management&) = delete;
 
     [[nodiscard]] Environment environment();
+    /// Used since the driver was loaded; empty when the GPU has no counter.
+    [[nodiscard]] std::optional<Energy> energy() const;
     [[nodiscard]] std::string driver_version() const;
     [[nodiscard]] std::string version() const;
     [[nodiscard]] std::optional<Frequency> max_sm_clock() const;
