@@ -127,6 +127,8 @@ constexpr auto device_facts = std::to_array<FieldRow>({
     {"pcie.lanes", ValueKind::count, dimensionless, optional, "PCIe lanes"},
     {"pcie.per_direction", ValueKind::quantity, Bandwidth::dimension, optional, "nominal PCIe bandwidth one way"},
     {"power.limit", ValueKind::quantity, Power::dimension, optional, "board power limit"},
+    {"power.design", ValueKind::quantity, Power::dimension, optional, "limit that the GPU is made for, if power.limit is a lower cap"},
+    {"power.idle", ValueKind::quantity, Power::dimension, optional, "power between kernels, clocks up"},
     {"launch.kernel", ValueKind::quantity, Time::dimension, optional, "device time of an empty kernel"},
     {"launch.graph", ValueKind::quantity, Time::dimension, optional, "time per kernel when empty kernels follow each other in a replayed graph"},
     {"launch.stream", ValueKind::quantity, Time::dimension, optional, "time per kernel when empty kernels are launched back to back in a stream"},

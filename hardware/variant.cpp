@@ -64,7 +64,7 @@ std::optional<double> share_of(std::string_view path, const Part& part) {
     for (const std::string_view prefix : left_out) {
         if (path.starts_with(prefix)) return std::nullopt;
     }
-    if (path.starts_with("peak.") || path == "power.limit") return part.of_sms;
+    if (path.starts_with("peak.") || path.starts_with("power.")) return part.of_sms;
     for (const std::string_view scaled : {"dram.capacity", "dram.capacity_nominal",
                                           "dram.bandwidth", "dram.bus_width", "l2.size"}) {
         if (path == scaled) return part.of_memory;
@@ -158,6 +158,7 @@ std::string variant_toml(const Description& base, const Variant& variant) {
         std::string value = value_of(base, path, *datum, *share);
         if (path == "sm.count" && part.sms > 0) value = std::to_string(part.sms);
         if (path == "power.limit" && variant.limit) {
+            out << "power.design = { value = " << value << ", source = \"PART\" }\n";
             value = quoted_toml(format_exact(variant.limit->base(), Power::dimension));
         }
         out << path << " = { value = " << value << ", source = \"PART\" }\n";

@@ -10,6 +10,7 @@
 #include "model/collectives/predict.h"
 #include "model/compiled_product.h"
 #include "model/core/fields.h"
+#include "model/energy/energy.h"
 #include "model/engine/predict.h"
 #include "model/footprint/footprint.h"
 #include "model/matmul/predict.h"
@@ -148,10 +149,11 @@ bool correct(Prediction& prediction, const Operation& operation, const Execution
     return apply_correction(prediction, kernels, operation, execution, machine);
 }
 
-/// What comes after the time is known: terms and limiter, and the band of foreign parameters.
-void conclude(Prediction& prediction) {
+/// What comes after the time is known: terms and limiter, the band of foreign parameters, energy.
+void conclude(Prediction& prediction, const Operation& operation, const Machine& machine) {
     settle_terms(prediction);
     widen_for_foreign(prediction);
+    prediction.energy = energy_of(prediction, type_of(operation), machine);
 }
 
 }  // namespace
@@ -172,7 +174,7 @@ Outcome predict(const Operation& operation, const Execution& execution, const Ma
             keep_above(*prediction, least.time);
         }
     }
-    conclude(*prediction);
+    conclude(*prediction, operation, machine);
     return outcome;
 }
 
@@ -201,7 +203,7 @@ WarmAndCold predict_warm_and_cold(const Operation& operation, Execution executio
     if (prediction != nullptr && correct(*prediction, operation, execution, machine)) {
         keep_above(*prediction, std::get<Prediction>(warm).time);
     }
-    if (prediction != nullptr) conclude(*prediction);
+    if (prediction != nullptr) conclude(*prediction, operation, machine);
     return {.warm = std::move(warm), .cold = std::move(cold)};
 }
 

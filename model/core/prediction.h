@@ -7,12 +7,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 
 #include "hardware/quantity.h"
 #include "model/core/band_class.h"
+#include "model/core/energy_estimate.h"
 #include "model/core/grounds.h"
 #include "model/core/implementation.h"
 #include "model/core/note.h"
@@ -121,6 +123,7 @@ struct Prediction {
     Grounds evidence{};                 ///< what the time and its band rest on (R9)
     BandClass band_class = BandClass::roofline;
     Tiling tiling;
+    std::optional<EnergyEstimate> energy{};  ///< in steady work; empty if the GPU has no parameters
     StaticVector<Term, 10> terms;
     StaticVector<Note, 8> notes;
 

@@ -283,6 +283,8 @@ Machine make_machine(const Description& gpu) {
     machine.matmul = read_matmul_calibration(gpu, consists);
     machine.mla = read_mla_parameters(gpu);
     machine.moe = read_moe_parameters(gpu);
+    machine.power_limit = consists.watts;
+    machine.energy = read_energy_parameters(gpu, consists.tensor_peak);
     machine.residuals = read_residuals(gpu);
     return machine;
 }

@@ -23,6 +23,7 @@
 #include "model/machine/attention_parameters.h"
 #include "model/machine/cluster.h"
 #include "model/machine/collective_kernels.h"
+#include "model/machine/energy_parameters.h"
 #include "model/machine/engine_kernel.h"
 #include "model/machine/evidence.h"
 #include "model/machine/fabric_parameters.h"
@@ -124,6 +125,8 @@ struct Machine {
     std::optional<Cluster> cluster;        ///< the nodes around it, if the user describes them
     std::optional<CopyParameters> copies;  ///< costs of copies without a kernel
     MatmulCalibration matmul;
+    Power power_limit;                           ///< zero if the description has none
+    std::optional<EnergyParameters> energy;      ///< of the model of power and energy
     Laws laws;                                   ///< of parameters that carry over
     BundledCounts bundled;                       ///< of the bundled products and attention
     MlaParameters mla;                           ///< of latent attention

@@ -16,7 +16,7 @@ HARDWARE = ["hardware"]
 MODEL_CORE = ["model/core", "model/expression"]
 MODEL_BASE = HARDWARE + MODEL_CORE + ["model/machine", "model/roof", "model/bundled"]
 MODEL = MODEL_BASE + ["model", "model/catalogue", "model/engine", "model/matmul", "model/attention", "model/mla", "model/moe", "model/recurrence", "model/token_wise", "model/streams", "model/access",
-                      "model/collectives", "model/footprint", "model/allocator", "model/residual"]
+                      "model/collectives", "model/footprint", "model/allocator", "model/residual", "model/energy"]
 RECORD = MODEL + ["measure/statistics", "measure/record"]
 CUDA = "measure/cuda/"
 
@@ -40,6 +40,7 @@ ROOMS = {
     "model/collectives": MODEL_BASE,
     "model/allocator": HARDWARE,
     "model/residual": MODEL_BASE,
+    "model/energy": MODEL_BASE,
     "model/footprint": MODEL_BASE + ["model/attention", "model/allocator", "model/recurrence", "model/token_wise"],
     "model": MODEL,
     "measure/statistics": HARDWARE,
