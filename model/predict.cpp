@@ -119,6 +119,7 @@ Outcome predict_engine(const Operation& operation, const SoftwareRun& run) {
     settle_account(*prediction, machine);
     settle_terms(*prediction);
     widen_for_foreign(*prediction);
+    prediction->energy = energy_of(*prediction, type_of(operation), machine);
     return outcome;
 }
 

@@ -4,6 +4,7 @@
 
 #include "hardware/error.h"
 #include "programs/configs/weights.h"
+#include "programs/step_energy.h"
 
 namespace ridge::programs {
 namespace {
@@ -13,6 +14,7 @@ struct Timed {
     Time wall;
     std::int64_t weights = 0;
     model::Grade evidence = model::Grade::datasheet;
+    Energy energy{};  ///< of one GPU; zero: not known
 };
 
 Timed timed(const Architecture& a, const Request& request, const model::Machine& machine,
@@ -22,9 +24,11 @@ Timed timed(const Architecture& a, const Request& request, const model::Machine&
     if (const auto why = first_not_modelled(step.program, time.gpu)) {
         throw InputError(machine.name + ": not modelled: " + *why);
     }
+    const auto energy = energy_of(step.program, time.gpu, time.wall);
     return {.wall = time.wall,
             .weights = step.weights_bytes,
-            .evidence = weakest_grade(time.gpu.total)};
+            .evidence = weakest_grade(time.gpu.total),
+            .energy = energy ? energy->energy : Energy{}};
 }
 
 std::int64_t cache_bytes(const Architecture& a, const Request& request, std::int64_t tokens) {
@@ -73,6 +77,12 @@ std::vector<ServingPoint> serve(const Architecture& architecture, const Load& lo
                                .bytes = step.weights + cache_bytes(architecture, request,
                                                                    load.prompt + load.answer)};
             point.evidence = std::min(first.evidence, step.evidence);
+            if (step.energy > Energy{}) {
+                // On all GPUs: a part of the decode step, and of the prompt's prefill. (EN9)
+                point.per_token = static_cast<double>(point.gpus) *
+                                  (step.energy * (1.0 / sequences) +
+                                   first.energy * (1.0 / static_cast<double>(load.answer)));
+            }
             point.fits = usable == 0 || point.bytes <= usable;
             points.push_back(point);
         }

@@ -38,6 +38,7 @@ struct ServingPoint {
     Time ttft;                  ///< time of the prefill of a prompt
     Time tpot;                  ///< between two tokens of a sequence
     double tokens_per_s = 0.0;  ///< tokens generated, on all GPUs together
+    Energy per_token{};         ///< on all GPUs together; zero: not known
     std::int64_t bytes = 0;     ///< weights and caches on each GPU
     bool fits = true;
     model::Grade evidence = model::Grade::datasheet;  ///< the weakest of prefill and decode

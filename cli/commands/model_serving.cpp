@@ -24,6 +24,10 @@ namespace {
 
 using programs::ServingPoint;
 
+std::string joules_text(Energy energy) {
+    return energy > Energy{} ? format_number(energy.base(), 3) : std::string();
+}
+
 /// Cost of a million tokens, at a price per GPU and hour.
 double cost_of(const ServingPoint& point, double price) {
     return price / 3600.0 / point.per_gpu() * 1e6;
@@ -44,6 +48,10 @@ Json json_of(const ServingPoint& point, const ServingOptions& options) {
               {"evidence", model::name_of(point.evidence)},
               {"fits", point.fits},
               {"pareto", point.front}};
+    if (point.per_token > Energy{}) {
+        json["joules_per_token"] = point.per_token.base();
+        options.energy.add(json, 1e6 * point.per_token);
+    }
     if (const auto price = price_of(options)) {
         json["cost_per_million_tokens"] = cost_of(point, *price);
     }
@@ -57,6 +65,7 @@ Table table_of(const std::vector<ServingPoint>& points, const ServingOptions& op
                             {"TTFT", Align::right},
                             {"TPOT", Align::right},
                             {"tokens/s", Align::right},
+                            {"J/token", Align::right},
                             {"memory", Align::right},
                             {"evidence"},
                             {""}},
@@ -65,7 +74,7 @@ Table table_of(const std::vector<ServingPoint>& points, const ServingOptions& op
     for (const ServingPoint& point : points) {
         table.rows.push_back(
             {"  " + std::to_string(point.gpus), std::to_string(point.batch), format(point.ttft),
-             format(point.tpot), format_number(point.tokens_per_s, 4),
+             format(point.tpot), format_number(point.tokens_per_s, 4), joules_text(point.per_token),
              format_capacity(bytes_of(point.bytes)), std::string(model::name_of(point.evidence)),
              point.fits ? (point.front ? "" : "dominated") : "does not fit"});
         if (price_of(options)) {
@@ -89,6 +98,7 @@ Table exact_table(const std::vector<ServingPoint>& points, const ServingOptions&
                             {"tpot_us"},
                             {"tokens_per_s"},
                             {"tokens_per_s_per_gpu"},
+                            {"joules_per_token"},
                             {"bytes"},
                             {"evidence"},
                             {"fits"},
@@ -100,6 +110,7 @@ Table exact_table(const std::vector<ServingPoint>& points, const ServingOptions&
         table.rows.push_back({std::to_string(point.gpus), std::to_string(point.batch),
                               exact(point.ttft.in(units::us)), exact(point.tpot.in(units::us)),
                               exact(point.tokens_per_s), exact(point.per_gpu()),
+                              point.per_token > Energy{} ? exact(point.per_token.base()) : "",
                               std::to_string(point.bytes),
                               std::string(model::name_of(point.evidence)), point.fits ? "1" : "0",
                               point.front ? "1" : "0"});
@@ -117,6 +128,11 @@ void write_choice(const Context& context, const ServingOptions& options,
         fmt::format("Batch {}{}: {} tokens/s, {} to the first token, {} per token.", best->batch,
                     best->gpus > 1 ? fmt::format(" on {} GPUs", best->gpus) : "",
                     format_number(best->tokens_per_s, 4), format(best->ttft), format(best->tpot));
+    if (best->per_token > Energy{}) {
+        text += " " + format(best->per_token) + " per token";
+        const std::string cost = options.energy.text(1e6 * best->per_token);
+        text += cost.empty() ? "." : "; a million tokens: " + cost + ".";
+    }
     if (options.requests > 0.0) {
         const double needed = options.requests * static_cast<double>(options.answer);
         text +=
@@ -128,7 +144,7 @@ void write_choice(const Context& context, const ServingOptions& options,
 
 }  // namespace
 
-ServingOptions::ServingOptions(CommandLine& line) {
+ServingOptions::ServingOptions(CommandLine& line) : energy(line) {
     line.flag("--serve", serve, "time to first token, time per token, tokens/s over batch sizes");
     line.option("--answer", answer, "serve: tokens per answer").group("Serving");
     line.option("--most", most, "serve: largest batch").group("Serving");
@@ -148,6 +164,7 @@ void ServingOptions::check() const {
     refuse(targets->given_tpot(), "tpot");
     refuse(targets->given_price(), "price");
     refuse(requests > 0.0, "requests");
+    refuse(energy.given(), "price-kwh, grid-intensity");
 }
 
 int write_serving(const Context& context, const ServingOptions& options, const ChartOutput& chart,

@@ -9,6 +9,7 @@
 #include "cli/charts/chart_output.h"
 #include "cli/console/context.h"
 #include "cli/console/format.h"
+#include "cli/options/energy_options.h"
 #include "cli/options/target_options.h"
 #include "cli/views/model_step.h"
 #include "programs/configs/architecture.h"
@@ -29,6 +30,7 @@ struct ServingOptions {
     std::int64_t most = 256;
     std::optional<TargetOptions> targets;  ///< made where its options are listed
     double requests = 0.0;
+    EnergyPriceOptions energy;
 };
 
 /// The model that is served, and where.

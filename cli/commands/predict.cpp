@@ -1,4 +1,6 @@
 // `ridge predict`: one operation, a sequence of them, or a table (batch.h).
+#include <fmt/format.h>
+
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -10,6 +12,7 @@
 #include "cli/console/json_document.h"
 #include "cli/console/table.h"
 #include "cli/options/command_line.h"
+#include "cli/options/energy_options.h"
 #include "cli/options/gpu_options.h"
 #include "cli/options/operation_command.h"
 #include "cli/views/prediction.h"
@@ -23,10 +26,12 @@ namespace {
 
 struct PredictOptions {
     PredictOptions(CommandLine& line, std::span<const std::string> arguments)
-        : gpu(line), operation(line, arguments) {}
+        : gpu(line), operation(line, arguments), energy(line), price(line) {}
 
     GpuOptions gpu;
     OperationArgument operation;
+    EnergyConditionOptions energy;
+    EnergyPriceOptions price;
     std::string from;
     std::string format;
     bool explain = false;
@@ -70,14 +75,23 @@ void write_answer(const Context& context, const Answer& answer, Format format, D
 }
 
 SequenceStep step_of(const model::Machine& machine, const model::StepText& text,
-                     const std::string& gpu_origin) {
+                     const std::string& gpu_origin, const model::EnergyConditions& conditions) {
     SequenceStep step{.answer = {}, .count = text.count, .name = text.name};
     step.answer.kind = text.operation.kind;
     step.answer.parameters = text.operation.parameters;
     step.answer.machine = &machine;
     step.answer.gpu_origin = gpu_origin;
+    step.answer.conditions = conditions;
     predict(step.answer);
     return step;
+}
+
+/// What a million runs of the sequence cost, if a price or the grid's CO2 was given.
+void write_price(const Context& context, const EnergyPriceOptions& price,
+                 const Sequence& sequence) {
+    const auto energy = sequence.energy();
+    if (!price.given() || !energy) return;
+    context.out << fmt::format("  {:<12}  {}\n", "million runs", price.text(1e6 * energy->energy));
 }
 
 int predict_one(const Context& context, const PredictOptions& options) {
@@ -94,10 +108,11 @@ int predict_one(const Context& context, const PredictOptions& options) {
         sequence.add(step_of(machine,
                              {.operation = {.kind = options.operation.kind(),
                                             .parameters = options.operation.parameters()}},
-                             origin));
+                             origin, options.energy.conditions()));
     }
     for (const std::string& text : options.sequence) {
-        sequence.add(step_of(machine, model::parse_step(text), origin));
+        sequence.add(
+            step_of(machine, model::parse_step(text), origin, options.energy.conditions()));
     }
     const Format format = parse_format(options.format);
     const auto& steps = sequence.steps();
@@ -113,6 +128,7 @@ int predict_one(const Context& context, const PredictOptions& options) {
         }
         write_sequence(context, sequence, format);
     }
+    if (format == Format::table) write_price(context, options.price, sequence);
     for (const SequenceStep& step : steps) {
         if (std::holds_alternative<model::NotModelled>(step.answer.outcome)) return bad_data;
     }
@@ -123,6 +139,9 @@ int predict_many(const Context& context, const PredictOptions& options) {
     if (!options.sequence.empty()) {
         throw InputError("op: --op and --from cannot be given together", {},
                          "to name one operation for all rows: ridge predict matmul --from ...");
+    }
+    if (options.energy.given() || options.price.given()) {
+        throw InputError("power: conditions and prices of energy are not for --from");
     }
     if (options.explain) {
         throw InputError("explain: --explain is for single operations, not for --from");

@@ -7,6 +7,7 @@
 
 #include "cli/charts/chart_output.h"
 #include "cli/charts/chart_rows.h"
+#include "cli/charts/energy_roofline.h"
 #include "cli/charts/own_points.h"
 #include "cli/charts/record_charts.h"
 #include "cli/charts/roofline_charts.h"
@@ -36,6 +37,7 @@ struct RooflineOptions {
     std::string levels;
     std::string format;
     ChartOutput output;
+    bool energy = false;
 };
 
 Answer answer_for(const std::string& text, const model::Parameters& defaults,
@@ -126,7 +128,26 @@ void write(const Context& context, const RooflineOptions& options, const Rooflin
     }
 }
 
+/// FLOP per joule instead of FLOP per second.
+int draw_energy(const Context& context, const RooflineOptions& options) {
+    if (!options.records.empty() || !(options.format.empty() || options.format == "chart")) {
+        throw InputError("energy: --energy draws operations as a chart");
+    }
+    Machines machines = options.gpu.machines(context);
+    model::Parameters defaults;
+    defaults.set(model::Field::dtype, options.type.empty() ? "bf16" : options.type);
+    const auto type = static_cast<model::DataType>(defaults.count(model::Field::dtype));
+    const model::Machine& machine = machines.at(options.gpu.name());
+    std::vector<Answer> answers;
+    for (const std::string& text : options.operations) {
+        answers.push_back(answer_for(text, defaults, machine));
+    }
+    write_chart_output(context, options.output, energy_roofline(machine, type, answers));
+    return success;
+}
+
 int draw(const Context& context, const RooflineOptions& options) {
+    if (options.energy) return draw_energy(context, options);
     Machines machines = options.gpu.machines(context);
     model::Parameters defaults;
     defaults.set(model::Field::dtype, options.type.empty() ? "bf16" : options.type);
@@ -177,6 +198,7 @@ Action build_roofline(CommandLine& line, std::span<const std::string>) {
                 "memory levels at which operations are drawn: dram, or all (default for up to six "
                 "operations with records)")
         .one_of({"dram", "all"});
+    line.flag("--energy", options->energy, "FLOP per joule instead of FLOP per second");
     add_format_option(line, options->format, "chart|table|json|csv|md");
     add_chart_options(line, options->output);
     line.footer(

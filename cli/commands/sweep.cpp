@@ -9,6 +9,7 @@
 #include "cli/charts/sweep_chart.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/compare.h"
+#include "cli/commands/sweep_power.h"
 #include "cli/console/progress.h"
 #include "cli/console/table.h"
 #include "cli/input/records.h"
@@ -44,6 +45,7 @@ struct SweepOptions {
     std::vector<std::string> records;
     std::string keep;
     ChartOutput output;
+    PowerSweep power;
 };
 
 /// The GPUs of the sweep, in the order in which they were named.
@@ -247,7 +249,24 @@ std::int64_t write_points(const Context& context, const SweepPlan& plan, const G
     return write_points_table(context, plan, gpus, format);
 }
 
+/// The operation at several power limits or clocks of one GPU.
+int sweep_limits(const Context& context, const SweepOptions& options) {
+    if (has_lists(options.gpu, options.operation)) {
+        throw InputError("power: a sweep of limits or clocks takes one shape and one GPU");
+    }
+    require_place(options.output);
+    Machines machines = options.gpu.machines(context);
+    Answer answer{.kind = options.operation.kind(),
+                  .parameters = options.operation.parameters(),
+                  .operation = {},
+                  .execution = {},
+                  .machine = &machines.at(options.gpu.name()),
+                  .outcome = {}};
+    return sweep_power(context, options.power, std::move(answer), options.format, options.output);
+}
+
 int sweep(const Context& context, const SweepOptions& options) {
+    if (options.power.given()) return sweep_limits(context, options);
     const bool for_chart = !options.output.file.empty() || !options.records.empty();
     if (!for_chart && lists_only_words(options.operation)) {
         return compare_lists(context, options.gpu, options.operation, options.format);
@@ -283,6 +302,11 @@ Action build_sweep(CommandLine& line, std::span<const std::string> arguments) {
                 "files or folders of records, or tables of measured times, to draw over it")
         .value("PATH");
     add_keep_option(line, options->keep);
+    line.option("--power", options->power.power,
+                "range of power limits in W: time and energy of one shape, 300:700:50")
+        .value("RANGE");
+    line.option("--clock", options->power.clock, "the same over highest clocks in MHz")
+        .value("RANGE");
     add_chart_options(line, options->output);
     line.footer(
         "A count may be a range: first:last:step, first:last:*factor, a,b,c, or @field;\n"

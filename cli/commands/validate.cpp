@@ -15,6 +15,7 @@
 #include "cli/views/record.h"
 #include "cli/views/validation.h"
 #include "hardware/error.h"
+#include "measure/judge/energy.h"
 #include "measure/judge/validate.h"
 
 namespace ridge::cli {
@@ -42,7 +43,9 @@ int validate_records(const Context& context, const ValidateOptions& options) {
     const measure::Validation validation =
         measure::validate(records, machines.catalogue(), machines.view());
     write_doubtful_times(context, validation, records);
-    write_validation(context, validation, records, parse_format(options.format));
+    const measure::EnergyJudgement energy = measure::judge_energy(
+        validation.comparisons, records, machines.catalogue(), machines.view());
+    write_validation(context, validation, energy, records, parse_format(options.format));
     if (validation.comparisons.empty()) {
         context.err << "ridge: no record could be compared with a prediction\n";
         return bad_data;

@@ -15,6 +15,13 @@ const std::vector<std::string>& result_columns() {
                                                   "l2_bytes",
                                                   "algorithmic_intensity_flop_per_byte",
                                                   "dram_intensity_flop_per_byte",
+                                                  "power_w",
+                                                  "power_low_w",
+                                                  "power_high_w",
+                                                  "energy_j",
+                                                  "energy_low_j",
+                                                  "energy_high_j",
+                                                  "flop_per_j",
                                                   "evidence",
                                                   "error"};
     return columns;

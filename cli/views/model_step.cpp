@@ -12,6 +12,7 @@
 #include "cli/views/grades.h"
 #include "cli/views/memory.h"
 #include "cli/views/partial.h"
+#include "cli/views/step_energy.h"
 #include "hardware/units.h"
 #include "model/core/fields.h"
 #include "model/footprint/memory_fit.h"
@@ -312,8 +313,8 @@ void write_totals(const Context& context, const StepAnswer& answer) {
                                    format(time.host), format(total.time),
                                    format_number(time.wall / as_graph(answer), 2)));
     }
-    if (answer.listed) return;
-    write_rates(context, answer);
+    if (!answer.listed) write_rates(context, answer);
+    write_step_energy(context, answer);
 }
 
 }  // namespace
@@ -404,6 +405,7 @@ Json json_of(const StepAnswer& answer) {
         add_left_out(json, total.time, total.left_out);
         json["host_bound"] = total.left_out.empty() ? Json(answer.time->host_bound()) : Json();
         if (!answer.listed) add_rates(json, answer);
+        add_step_energy(json, answer);
     }
     Json operations = Json::array();
     const auto& entries = answer.step.program.entries;

@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "cli/console/table.h"
+#include "cli/views/energy.h"
 #include "hardware/json.h"
 #include "hardware/number_text.h"
 #include "hardware/units.h"
@@ -65,6 +66,18 @@ std::string rate_text(const Prediction& p, const model::Machine& machine) {
 void append_dram_intensity(std::string& line, const Prediction& p) {
     line += ',';
     if (const auto intensity = dram_intensity(p)) append_shortest(line, intensity->base());
+}
+
+void append_energy(std::string& line, const Prediction& p) {
+    const auto values = energy_values(p);
+    if (!values) {
+        line.append(energy_columns().size(), ',');
+        return;
+    }
+    for (const double value : *values) {
+        line += ',';
+        append_shortest(line, value);
+    }
 }
 
 std::string tiling_text(const model::Tiling& tiling) {
@@ -126,6 +139,10 @@ void write_prediction(const Context& context, const Answer& answer, const Predic
         write_line(context, "intensity",
                    fmt::format("algorithmic {}, {}{}", format(p.algorithmic), dram, ridge));
     }
+    if (p.energy) write_line(context, "power", energy_text(p));
+    if (const std::string steady = steady_text(p); !steady.empty()) {
+        write_line(context, "", steady);
+    }
     write_line(context, "evidence", evidence_text(p));
     write_line(context, "lower bound", format(p.lower_bound) + " (roofline at datasheet rates)");
     write_line(context, "footprint", format_capacity(p.footprint));
@@ -177,6 +194,7 @@ void add_prediction(Json& json, const Prediction& p) {
     json["time_high_us"] = p.high.in(units::us);
     json["correction"] = p.correction;
     json["lower_bound_us"] = p.lower_bound.in(units::us);
+    add_energy(json, p);
     json["evidence"] = evidence_json(p);
     json["confidence"] = name_of(p.confidence());
     json["bound"] = name_of(p.bound);
@@ -261,6 +279,10 @@ void predict(Answer& answer) {
     answer.operation = model::make_operation(answer.kind, answer.parameters);
     answer.execution = model::make_execution(answer.parameters);
     answer.outcome = model::predict(answer.operation, answer.execution, *answer.machine);
+    auto* const prediction = std::get_if<Prediction>(&answer.outcome);
+    if (prediction == nullptr || !is_given(answer.conditions)) return;
+    prediction->energy =
+        energy_of(*prediction, type_of(answer.operation), *answer.machine, answer.conditions);
 }
 
 void write_summary(const Context& context, const Answer& answer, Detail detail) {
@@ -324,6 +346,7 @@ void append_result_cells(std::string& line, const Outcome& outcome) {
         append_shortest(line, value);
     }
     append_dram_intensity(line, p);
+    append_energy(line, p);
     line += ',';
     line += name_of(p.evidence.grade());
     line += ',';
@@ -338,20 +361,20 @@ std::vector<std::string> result_cells(const Answer& answer) {
     }
     const auto& p = std::get<Prediction>(answer.outcome);
     const auto dram = dram_intensity(p);
-    return {number(p.time.in(units::us)),
-            number(p.low.in(units::us)),
-            number(p.high.in(units::us)),
-            number(p.lower_bound.in(units::us)),
-            std::string(name_of(p.bound)),
-            std::string(name_of(p.limiter)),
-            number(p.work.flop().base()),
-            number(p.work.compulsory().base()),
-            number(p.work.dram().base()),
-            number(p.work.l2.base()),
-            number(p.algorithmic.base()),
-            dram ? number(dram->base()) : "",
-            std::string(name_of(p.evidence.grade())),
-            ""};
+    std::vector<std::string> cells{
+        number(p.time.in(units::us)),  number(p.low.in(units::us)),
+        number(p.high.in(units::us)),  number(p.lower_bound.in(units::us)),
+        std::string(name_of(p.bound)), std::string(name_of(p.limiter)),
+        number(p.work.flop().base()),  number(p.work.compulsory().base()),
+        number(p.work.dram().base()),  number(p.work.l2.base()),
+        number(p.algorithmic.base()),  dram ? number(dram->base()) : ""};
+    const auto energy = energy_values(p);
+    for (std::size_t i = 0; i < energy_columns().size(); ++i) {
+        cells.push_back(energy ? number(energy->at(i)) : "");
+    }
+    cells.emplace_back(name_of(p.evidence.grade()));
+    cells.emplace_back();
+    return cells;
 }
 
 }  // namespace ridge::cli

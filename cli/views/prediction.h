@@ -9,6 +9,7 @@
 #include "cli/console/result_columns.h"
 #include "hardware/json.h"
 #include "model/core/fields.h"
+#include "model/energy/energy.h"
 #include "model/machine/machine.h"
 #include "model/predict.h"
 
@@ -23,6 +24,7 @@ struct Answer {
     const model::Machine* machine = nullptr;
     model::Outcome outcome;
     std::string gpu_origin{};  ///< of a default GPU: "from RIDGE_GPU"
+    model::EnergyConditions conditions{};
 };
 
 /// Fills operation, execution and outcome from the other members. InputError names a broken field.

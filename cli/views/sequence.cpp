@@ -9,6 +9,7 @@
 #include "cli/console/json_document.h"
 #include "cli/console/percent.h"
 #include "cli/console/table.h"
+#include "cli/views/energy.h"
 #include "cli/views/partial.h"
 #include "hardware/json.h"
 #include "hardware/units.h"
@@ -45,6 +46,18 @@ std::string reach_text(Time low, Time time, Time high) {
     if (time <= Time{}) return {};
     return fmt::format("{:.0f} % {:+.0f} %", 100.0 * ((low - time) / time),
                        100.0 * ((high - time) / time));
+}
+
+/// Energy of all steps in turn; empty if one of them has none.
+std::optional<model::StepEnergy> energy_of(const std::vector<SequenceStep>& steps, Time wall) {
+    model::EnergySum sum;
+    for (const SequenceStep& step : steps) {
+        const Prediction* const p = prediction_of(step);
+        if (p == nullptr || !p->energy) return std::nullopt;
+        sum.add(*p, static_cast<double>(step.count));
+    }
+    if (sum.empty()) return std::nullopt;
+    return sum.during(wall);
 }
 
 /// The GPU if all steps have the same one; else empty.
@@ -154,7 +167,8 @@ void add_wrapped(Table& table, const std::string& label, std::size_t width,
 }
 
 /// Writes the totals of the whole sequence.
-void write_sums(const Context& context, const model::WorkloadPrediction& total) {
+void write_sums(const Context& context, const model::WorkloadPrediction& total,
+                const std::optional<model::StepEnergy>& energy) {
     const auto line = [&context](const std::string& label, const std::string& text) {
         constexpr std::size_t indent = 16;
         const auto width = static_cast<std::size_t>(std::max(40, context.width));
@@ -173,6 +187,11 @@ void write_sums(const Context& context, const model::WorkloadPrediction& total) 
     const std::string least = total.complete() ? "" : "at least ";
     line("work", least + work_text(total.work));
     line("traffic", least + traffic_text(total.work));
+    if (energy && total.complete()) {
+        line("energy",
+             fmt::format("{}   (80 % band {} to {}), {} on average", format(energy->energy),
+                         format(energy->low), format(energy->high), format(energy->power)));
+    }
     line("footprint", "largest of them " + least + format_capacity(total.largest_footprint));
 }
 
@@ -208,7 +227,7 @@ void write_as_text(const Context& context, const Sequence& sequence) {
                             screen, 4, 2)
                     << '\n';
     }
-    if (sequence.whole()) write_sums(context, total);
+    if (sequence.whole()) write_sums(context, total, sequence.energy());
 }
 
 /// The value with six significant digits, for programs.
@@ -232,7 +251,8 @@ std::vector<std::string> machine_row(const SequenceStep& step,
 
 /// The sums of the columns that have one; an empty cell for other columns. Sums that lack an
 /// operation are empty, and the last column says what they lack.
-std::vector<std::string> machine_total(const model::WorkloadPrediction& total) {
+std::vector<std::string> machine_total(const model::WorkloadPrediction& total,
+                                       const std::optional<model::StepEnergy>& energy) {
     if (!total.complete()) {
         std::vector<std::string> row(6 + result_columns().size());
         row.front() = "total";
@@ -253,6 +273,10 @@ std::vector<std::string> machine_total(const model::WorkloadPrediction& total) {
         if (column == "compulsory_bytes") cell = figure(total.work.compulsory().base());
         if (column == "dram_bytes") cell = figure(total.work.dram().base());
         if (column == "l2_bytes") cell = figure(total.work.l2.base());
+        if (energy && column == "power_w") cell = figure(energy->power.base());
+        if (energy && column == "energy_j") cell = figure(energy->energy.base());
+        if (energy && column == "energy_low_j") cell = figure(energy->low.base());
+        if (energy && column == "energy_high_j") cell = figure(energy->high.base());
         if (column == "evidence") cell = name_of(total.grade);
         row.push_back(std::move(cell));
     }
@@ -272,7 +296,7 @@ Table machine_table(const Sequence& sequence) {
     for (const SequenceStep& step : sequence.steps()) {
         table.rows.push_back(machine_row(step, total));
     }
-    table.rows.push_back(machine_total(total));
+    table.rows.push_back(machine_total(total, sequence.energy()));
     return table;
 }
 
@@ -299,6 +323,10 @@ Json json_of(const Sequence& sequence) {
     add("compulsory_bytes", total.work.compulsory().base());
     add("dram_bytes", total.work.dram().base());
     add("l2_bytes", total.work.l2.base());
+    if (const auto energy = sequence.energy(); energy && total.complete()) {
+        const Json values = cli::json_of(*energy);
+        for (const auto& [name, value] : values.members()) sums[name] = value;
+    }
     sums["evidence"] = total.complete() ? Json(name_of(total.grade)) : Json();
     sums["kernels"] = total.complete() ? Json(total.work.kernels) : Json();
     add("largest_footprint_bytes", total.largest_footprint.base());
@@ -316,6 +344,12 @@ model::WorkloadPrediction Sequence::total() const {
         counts.push_back(step.count);
     }
     return model::add_up(std::move(parts), counts);
+}
+
+std::optional<model::StepEnergy> Sequence::energy() const {
+    const model::WorkloadPrediction sum = total();
+    if (!sum.complete()) return std::nullopt;
+    return energy_of(steps_, sum.time);
 }
 
 void write_sequence(const Context& context, const Sequence& sequence, Format format) {

@@ -17,6 +17,7 @@
 #include "cli/console/format.h"
 #include "cli/views/prediction.h"
 #include "hardware/quantity.h"
+#include "model/energy/sum.h"
 #include "model/predict.h"
 
 namespace ridge::cli {
@@ -40,6 +41,8 @@ class Sequence {
     [[nodiscard]] bool whole() const { return whole_; }
     /// The sums over all operations and their repetitions. (R6)
     [[nodiscard]] model::WorkloadPrediction total() const;
+    /// Of all steps in turn; empty if one of them has none.
+    [[nodiscard]] std::optional<model::StepEnergy> energy() const;
 
   private:
     std::vector<SequenceStep> steps_;

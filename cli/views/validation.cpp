@@ -9,6 +9,7 @@
 #include "cli/console/json_document.h"
 #include "cli/console/percent.h"
 #include "cli/console/table.h"
+#include "cli/views/energy_judgement.h"
 #include "cli/views/prediction.h"
 #include "hardware/json.h"
 #include "hardware/number_text.h"
@@ -209,7 +210,7 @@ Json to_json(const Comparison& comparison, const Record& record) {
 }
 
 void write_json(const Context& context, const Validation& validation,
-                std::span<const Record> records) {
+                const measure::EnergyJudgement& energy, std::span<const Record> records) {
     Json json{{"groups", Json::array()}, {"records", Json::array()}, {"unused", Json::array()}};
     for (const GroupSummary& group : validation.groups) json["groups"].push_back(to_json(group));
     if (validation.overall) json["overall"] = to_json(*validation.overall);
@@ -220,6 +221,7 @@ void write_json(const Context& context, const Validation& validation,
         json["unused"].push_back(
             {{"op", canonical_text(records[unused.record].question)}, {"reason", unused.reason}});
     }
+    if (!energy.comparisons.empty()) json["energy"] = cli::to_json(energy, records);
     write_document(context.out, "validation", json);
 }
 
@@ -266,15 +268,17 @@ void write_rows(const Context& context, const Validation& validation,
 }  // namespace
 
 void write_validation(const Context& context, const Validation& validation,
-                      std::span<const Record> records, Format format) {
+                      const measure::EnergyJudgement& energy, std::span<const Record> records,
+                      Format format) {
     switch (format) {
         case Format::json:
-            return write_json(context, validation, records);
+            return write_json(context, validation, energy, records);
         case Format::csv:
             return write_rows(context, validation, records);
         case Format::table:
         case Format::markdown:
-            return write_report(context, validation, records, format);
+            write_report(context, validation, records, format);
+            return write_energy_judgement(context, energy);
     }
 }
 

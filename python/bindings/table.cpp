@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/views/energy.h"
 #include "hardware/error.h"
 #include "model/core/fields.h"
 #include "model/explain.h"
@@ -54,7 +55,7 @@ struct Results {
     explicit Results(std::size_t rows)
         : numbers(result_count * rows), bound(rows), limiter(rows), evidence(rows), error(rows) {}
 
-    static constexpr std::size_t result_count = 10;
+    static constexpr std::size_t result_count = 17;
     std::vector<double> numbers;  ///< result_count columns, one after another
     std::vector<std::int32_t> bound;
     std::vector<std::int32_t> limiter;
@@ -74,7 +75,14 @@ constexpr std::array<const char*, Results::result_count> number_names{
     "dram_bytes",
     "l2_bytes",
     "algorithmic_intensity_flop_per_byte",
-    "dram_intensity_flop_per_byte"};
+    "dram_intensity_flop_per_byte",
+    "power_w",
+    "power_low_w",
+    "power_high_w",
+    "energy_j",
+    "energy_low_j",
+    "energy_high_j",
+    "flop_per_j"};
 
 std::int32_t code_in(std::vector<std::string>& texts, std::string_view text) {
     // Words are few and the newest is the most frequent, so a search from the end is short.
@@ -193,12 +201,17 @@ class TablePredictor {
 
     void store(std::size_t row, const model::Prediction& p) {
         const auto dram = model::dram_intensity(p);
+        constexpr double none = std::numeric_limits<double>::quiet_NaN();
+        const auto energy = cli::energy_values(p);
+        const auto of_energy = [&energy](std::size_t i) { return energy ? energy->at(i) : none; };
         const std::array<double, Results::result_count> values{
             p.time.in(units::us), p.low.in(units::us),
             p.high.in(units::us), p.lower_bound.in(units::us),
             p.work.flop().base(), p.work.compulsory().base(),
             p.work.dram().base(), p.work.l2.base(),
-            p.algorithmic.base(), dram ? dram->base() : std::numeric_limits<double>::quiet_NaN()};
+            p.algorithmic.base(), dram ? dram->base() : none,
+            of_energy(0), of_energy(1), of_energy(2), of_energy(3), of_energy(4), of_energy(5),
+            of_energy(6)};
         const std::size_t rows = results_.error.size();
         for (std::size_t i = 0; i < values.size(); ++i)
             results_.numbers[i * rows + row] = values[i];

@@ -66,7 +66,8 @@ def predict(operation: str, *, gpu: str | None = None, datasheet: bool = False, 
     the residuals of measured shapes.
 
     Returns a `Prediction`: time_us with the 80 % band time_low_us to time_high_us, lower_bound_us,
-    bound ("memory" or "compute" by the roofline), limiter, FLOP, bytes per memory level and terms.
+    bound ("memory" or "compute" by the roofline), limiter, FLOP, bytes per memory level, power_w, energy_j and
+    flop_per_j of steady work, and terms.
     Raises `InputError`, which names the field, if the question is broken.
     """
     return Prediction(checked(_core.predict, operation, default_gpu(gpu), fields, datasheet, analytic))

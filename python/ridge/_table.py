@@ -29,7 +29,7 @@ def predict_table(table: Any, *, operation: str | None = None, gpu: str | None =
     take the field's default, and columns with other names pass through.
 
     Adds time_us, time_low_us, time_high_us, lower_bound_us, bound, limiter, evidence, flop, the bytes per level,
-    both intensities and `error` (None if the row was predicted). A million rows take a second or two
+    both intensities, power and energy of steady work (NaN where a GPU has no coefficients) and `error` (None if the row was predicted). A million rows take a second or two
     on one core. The GIL is released, and Ctrl-C ends the call.
     """
     kind = _kind_of(table)
