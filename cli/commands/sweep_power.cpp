@@ -92,6 +92,7 @@ Table exact_points(const std::vector<CapPoint>& points, bool capped) {
         .columns = {{capped ? "power_limit_w" : "clock_limit_mhz"}, {"period_us"}, {"clock_mhz"}},
         .rows = {}};
     for (const std::string& name : energy_columns()) table.columns.push_back({name});
+    table.columns.push_back({"evidence"});
     for (const CapPoint& point : points) {
         const EnergyEstimate& e = point.energy();
         std::vector<std::string> row{std::to_string(point.value),
@@ -101,6 +102,7 @@ Table exact_points(const std::vector<CapPoint>& points, bool capped) {
         for (std::size_t i = 0; i < energy_columns().size(); ++i) {
             row.push_back(format_number(values->at(i), 6));
         }
+        row.push_back(energy_evidence_text(e));
         table.rows.push_back(std::move(row));
     }
     return table;

@@ -8,7 +8,7 @@
 OUT/PART-SEED/ gets one file of records for each operation; each has a field `energy` beside its times, and idle power.
 OUT/steps.json holds the raw readings of the counter while the load goes on and off, to see its period and its lag.
 
-Method. A graph of about 20 ms of the operation is replayed without a pause, three replays ahead, for a warm-up and a
+Method. A graph of about 20 ms of the operation is replayed without a pause, at least 20 ms of work ahead, for a warm-up and a
 window of at least `--window` seconds. Meanwhile the counter is polled, and clocks, power and temperature every 100 ms.
 Energy of one run is the power of the window times the time of one run in it. Idle power, with the clocks up and a
 context open, is measured first and stands in each record; nothing is subtracted. A case that fails is printed and left
@@ -21,6 +21,7 @@ import collections
 import gc
 import importlib.util
 import json
+import math
 import pathlib
 import sys
 import time
@@ -30,7 +31,9 @@ import torch
 import energy_plan
 from energy_counter import Counter, mean_of, window_of
 
-AHEAD = 3
+QUEUED_SECONDS = 0.02  # of work, more than a poll takes (3 ms in a virtual machine)
+FEWEST_AHEAD, MOST_AHEAD = 3, 32
+RAREST_POLL = 0.03
 REPLAY_SECONDS = 0.02
 MOST_REPEATS = 200  # more would fill the queue of launches, and the host would wait instead of polling
 
@@ -45,7 +48,7 @@ def load_kernels():
 
 
 def repeats_of(run):
-    """How many runs last about as long as a replay should."""
+    """How many runs last about as long as a replay should, and the time of one."""
     for _ in range(3):
         run()
     start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -55,7 +58,7 @@ def repeats_of(run):
     stop.record()
     torch.cuda.synchronize()
     once = start.elapsed_time(stop) * 1e-3 / 5
-    return max(1, min(MOST_REPEATS, round(REPLAY_SECONDS / max(once, 1e-6))))
+    return max(1, min(MOST_REPEATS, round(REPLAY_SECONDS / max(once, 1e-6)))), max(once, 1e-6)
 
 
 def replay_of(run, repeats, capture):
@@ -77,16 +80,19 @@ def replay_of(run, repeats, capture):
         return calls, "calls"
 
 
-def work(counter, replay, warm, window):
-    """Times of finished replays while the counter is polled; the first `warm` seconds are not part of the window."""
+def work(counter, replay, seconds, warm, window):
+    """Times of finished replays, of about so many seconds each, while the counter is polled; the first `warm` seconds
+    are not part of the window."""
+    ahead = min(MOST_AHEAD, max(FEWEST_AHEAD, math.ceil(QUEUED_SECONDS / seconds) + 1))
     queue, finished, start = collections.deque(), [], time.monotonic()
     while time.monotonic() - start < warm + window:
         replay()
         event = torch.cuda.Event()
         event.record()
         queue.append(event)
-        counter.poll()
-        while len(queue) >= AHEAD:
+        if time.monotonic() - counter.before > RAREST_POLL:  # a launch may wait for the GPU
+            counter.poll()
+        while len(queue) >= ahead:
             if queue[0].query():
                 queue.popleft()
                 finished.append(time.monotonic())
@@ -103,24 +109,24 @@ def measured(counter, case, pattern, options):
     torch.manual_seed(7)
     with torch.inference_mode("backward" not in case.op and not case.op.startswith("adamw")):
         run = case.make()
-        repeats = repeats_of(run)
+        repeats, once = repeats_of(run)
         # A failed capture would leave the random generator unusable.
         replay, method = replay_of(run, repeats, capture="backward" not in case.op and not case.op.startswith("cross_entropy"))
         replay()
         torch.cuda.synchronize()
         counter.restart()
-        finished = work(counter, replay, options.warm, options.window)
+        finished = work(counter, replay, repeats * once, options.warm, options.window)
     found = window_of(counter.readings, finished[0], finished[-1])
     if found is None:
         raise RuntimeError("the energy counter did not move twice in the window")
-    once = (finished[-1] - finished[0]) / (len(finished) - 1) / repeats
+    found_once = (finished[-1] - finished[0]) / (len(finished) - 1) / repeats
     span = counter.states, finished[0], finished[-1]
     state = {"temperature_celsius": mean_of(counter.states, "temperature_celsius", *span[1:]),
              "clock_hz": mean_of(counter.states, "sm_clock_hz", *span[1:]),
              "sensor_w": mean_of(counter.states, "power_w", *span[1:])}
     reasons = sorted({word for each in counter.states for word in each.get("clock_reasons", [])})
     times = [(b - a) / repeats for a, b in zip(finished, finished[1:])][-50:]
-    return times, {**found, "energy_j": found["power_w"] * once, "time_s": once, "runs": repeats * (len(finished) - 1),
+    return times, {**found, "energy_j": found["power_w"] * found_once, "time_s": found_once, "runs": repeats * (len(finished) - 1),
                    **state, "power_limit_w": counter.states[-1].get("power_limit_w"), "clock_reasons": reasons}, method
 
 

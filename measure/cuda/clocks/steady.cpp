@@ -10,8 +10,11 @@ namespace ridge::measure::cuda {
 namespace {
 
 constexpr double replay_seconds = 0.02;
-constexpr int most_runs = 200;  // more would fill the queue of launches
-constexpr std::size_t replays_ahead = 3;
+constexpr int most_runs = 200;           // more would fill the queue of launches
+constexpr double queued_seconds = 0.02;  // more than a poll takes
+constexpr std::size_t fewest_ahead = 3;
+constexpr std::size_t most_ahead = 32;
+constexpr double rarest_poll = 0.03;  // seconds
 constexpr auto poll_interval = std::chrono::microseconds(200);
 constexpr double state_seconds = 0.25;
 
@@ -26,6 +29,10 @@ class CounterWatch {
     CounterWatch(Management& management, double from)
         : management_(management), from_(from), polled_(host_seconds()) {}
 
+    /// Polls if the last poll was long ago.
+    void poll_at_last(SteadyRun& seen) {
+        if (host_seconds() - polled_ > rarest_poll) poll(seen);
+    }
     void poll(SteadyRun& seen) {
         const std::optional<Energy> total = management_.energy();
         const double now = host_seconds();
@@ -53,7 +60,13 @@ class CounterWatch {
     std::optional<Energy> last_{};
 };
 
-int runs_of(const Launch& launch, const Stream& stream) {
+/// How many runs a graph holds, and how many graphs are queued.
+struct Replays {
+    int runs = 1;
+    std::size_t ahead = fewest_ahead;
+};
+
+Replays replays_of(const Launch& launch, const Stream& stream) {
     constexpr int tried = 5;
     constexpr double least = 1e-6;
     const Event start;
@@ -64,14 +77,16 @@ int runs_of(const Launch& launch, const Stream& stream) {
     stop.record(stream);
     stream.synchronize();
     const double once = std::max(least, stop.seconds_since(start) / tried);
-    return std::clamp(static_cast<int>(std::lround(replay_seconds / once)), 1, most_runs);
+    const int runs = std::clamp(static_cast<int>(std::lround(replay_seconds / once)), 1, most_runs);
+    const auto ahead = static_cast<std::size_t>(std::ceil(queued_seconds / (runs * once))) + 1;
+    return {.runs = runs, .ahead = std::clamp(ahead, fewest_ahead, most_ahead)};
 }
 
 }  // namespace
 
 SteadyRun steady_run(const Launch& launch, const Stream& stream, Management& management,
                      const SteadyRequest& request) {
-    const int runs = runs_of(launch, stream);
+    const auto [runs, ahead] = replays_of(launch, stream);
     const Graph graph(launch, runs);
     graph.replay(stream);
     stream.synchronize();
@@ -84,8 +99,8 @@ SteadyRun steady_run(const Launch& launch, const Stream& stream, Management& man
     while (host_seconds() < until) {
         graph.replay(stream);
         queued.emplace_back().record(stream);
-        watch.poll(seen);
-        while (queued.size() >= replays_ahead) {
+        watch.poll_at_last(seen);  // a launch may wait for the GPU
+        while (queued.size() >= ahead) {
             const cudaError_t state = cudaEventQuery(queued.front().handle());
             if (state == cudaErrorNotReady) {
                 watch.poll(seen);

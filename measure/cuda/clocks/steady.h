@@ -2,8 +2,8 @@
 //
 //   const SteadyRun seen = steady_run(launch, stream, management, {.window = 3.0 * units::s});
 //
-// Method: a graph holds as many runs as last about 20 ms, at most 200. Three replays are always
-// queued. Between the ends of replays the host polls NVML's counter and notes each step with its
+// Method: a graph holds as many runs as last about 20 ms, at most 200. At least 20 ms of work are
+// always queued, so that the GPU never waits for a poll. Between the ends of replays the host polls NVML's counter and notes each step with its
 // time; four times a second it reads clocks, temperature and the reasons of a low clock. What
 // happened during the warm-up is left out.
 //

@@ -1,0 +1,126 @@
+// Power and energy on the command line: conditions, sweeps over limits, prices, the roofline.
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/catch.h"
+#include "tests/cli/run.h"
+
+namespace ridge::test {
+namespace {
+
+using nlohmann::json;
+
+const std::vector<std::string> product{"matmul", "--m", "8192", "--n", "8192", "--k", "8192"};
+
+std::vector<std::string> words(std::vector<std::string> first, std::vector<std::string> more) {
+    first.insert(first.end(), more.begin(), more.end());
+    return first;
+}
+
+json predicted(const std::vector<std::string>& more) {
+    const Transcript answer = run(
+        words(words({"predict"}, product), words({"--gpu", "h200-sxm", "--format", "json"}, more)));
+    REQUIRE(answer.code == 0);
+    return json::parse(answer.out);
+}
+
+}  // namespace
+
+TEST_CASE("a prediction has power, energy and FLOP per joule that agree") {
+    const json p = predicted({});
+    const double power = p.at("power_w");
+    const double energy = p.at("energy_j");
+    const json& steady = p.at("steady");
+    CHECK(energy == Approx(power * steady.at("period_us").get<double>() * 1e-6));
+    CHECK(p.at("flop_per_j").get<double>() == Approx(p.at("flop").get<double>() / energy));
+    CHECK(p.at("power_low_w") <= p.at("power_w"));
+    CHECK(p.at("energy_high_j") >= p.at("energy_j"));
+    CHECK(steady.at("limited_by") == "power");
+    CHECK(steady.at("evidence") == "measured");
+}
+
+TEST_CASE("conditions change power, and say that they were not measured") {
+    const json own = predicted({});
+    const json zeros = predicted({"--data", "zeros"});
+    CHECK(zeros.at("power_w") < own.at("power_w"));
+    CHECK(zeros.at("time_us") == own.at("time_us"));
+    const json capped = predicted({"--power", "400"});
+    CHECK(capped.at("power_w").get<double>() <= 400.0);
+    CHECK(capped.at("steady").at("period_us") > own.at("steady").at("period_us"));
+    CHECK(capped.at("steady").at("evidence") == "not measured at this limit or clock");
+    const json slow = predicted({"--clock", "1 GHz"});
+    CHECK(slow.at("steady").at("clock_mhz").get<double>() == Approx(1000.0));
+    CHECK(slow.at("steady").at("limited_by") == "asked");
+}
+
+TEST_CASE("a power that is none is refused by name") {
+    const Transcript answer =
+        run(words(words({"predict"}, product), {"--gpu", "h200-sxm", "--power", "hot"}));
+    CHECK(answer.code == 1);
+    CHECK_THAT(answer.err, contains_text("power: 'hot' is not understood"));
+}
+
+TEST_CASE("a sweep over limits finds the one of least energy") {
+    const Transcript answer =
+        run(words(words({"sweep"}, product),
+                  {"--gpu", "h200-sxm", "--power", "200:700:100", "--format", "json"}));
+    REQUIRE(answer.code == 0);
+    const json found = json::parse(answer.out);
+    CHECK(found.at("schema") == "ridge/power-sweep/1");
+    REQUIRE(found.at("points").size() == 6);
+    double least = 1e9;
+    int best = 0;
+    double before = 1e9;
+    for (const json& point : found.at("points")) {
+        const double energy = point.at("energy_j");
+        if (energy < least) {
+            least = energy;
+            best = point.at("power_limit_w");
+        }
+        const double period = point.at("steady").at("period_us");
+        CHECK(period <= before);
+        before = period;
+    }
+    CHECK(found.at("least_energy") == best);
+    const Transcript both =
+        run(words(words({"sweep"}, product),
+                  {"--gpu", "h200-sxm", "--power", "200:700:100", "--clock", "1000:1500:100"}));
+    CHECK(both.code == 1);
+}
+
+TEST_CASE("the energy roofline is a chart") {
+    const Transcript answer =
+        run({"roofline", "--energy", "--gpu", "b200", "--op", "matmul m=4096 n=4096 k=4096"});
+    CHECK(answer.code == 0);
+    CHECK_THAT(answer.out, contains_text("GFLOP/J"));
+    CHECK(run({"roofline", "--energy", "--gpu", "tpu-v5e"}).code == 1);
+}
+
+TEST_CASE("serving states joules per token, and what a million cost") {
+    const Transcript answer =
+        run({"model", "llama-3.1-8b", "--serve", "--most", "2", "--gpu", "h200-sxm", "--software",
+             "serving", "--price-kwh", "0.5", "--grid-intensity", "400", "--format", "json"});
+    REQUIRE(answer.code == 0);
+    const json found = json::parse(answer.out);
+    for (const json& point : found.at("points")) {
+        const double joules = point.at("joules_per_token");
+        CHECK(joules > 0.0);
+        CHECK(point.at("kwh").get<double>() == Approx(joules / 3.6));
+        CHECK(point.at("energy_cost").get<double>() == Approx(0.5 * joules / 3.6));
+        CHECK(point.at("co2_g").get<double>() == Approx(400.0 * joules / 3.6));
+    }
+}
+
+TEST_CASE("a step of a model has power and joules per token") {
+    const Transcript answer =
+        run({"model", "llama-3.1-8b", "--phase", "decode", "--batch", "8", "--gpu", "h200-sxm",
+             "--software", "serving", "--format", "json"});
+    REQUIRE(answer.code == 0);
+    const json step = json::parse(answer.out);
+    CHECK(step.at("power_w").get<double>() > 124.0);
+    CHECK(step.at("power_w").get<double>() <= 700.0);
+    CHECK(step.at("joules_per_token").get<double>() ==
+          Approx(step.at("energy_j").get<double>() / 8.0));
+}
+
+}  // namespace ridge::test
