@@ -228,8 +228,8 @@ plot::Scatter record_scatter(const Validation& validation, std::span<const Recor
 /// The fields of a record other than `x`, as text: equal for records that a line may join. With
 /// `tied`, a field that equals x is written as such, so that squares of all sizes are one line.
 std::string run_of(const Record& record, const model::Parameters& parameters, Field x, bool tied) {
-    std::string out = fmt::format("{} {} {}", class_name(record),
-                                  name_of(record.question.pattern), record.device.name);
+    std::string out = fmt::format("{} {} {}", class_name(record), name_of(record.question.pattern),
+                                  record.device.name);
     for (const model::FieldInfo& info : model::field_table()) {
         if (info.field == x || !parameters.has(info.field)) continue;
         const bool follows = tied && info.kind == model::FieldKind::count &&
