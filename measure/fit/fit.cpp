@@ -97,6 +97,7 @@ LeastSquaresSummary fitted(const FitProblem& problem, const std::vector<Slot>& s
     };
     LeastSquaresOptions options;
     options.steps = problem.steps;
+    options.gain = problem.gain;
     if (problem.prior == Prior::family) options.pull = family_pull;
     return least_squares(residuals, start, options);
 }
@@ -124,7 +125,7 @@ std::vector<Residual> cross_validated(const FitProblem& problem, const std::vect
         fold_of.try_emplace(problem.fold_key(row), static_cast<unsigned>(random()) % folds);
     }
     std::vector<Residual> residuals;
-    for (unsigned fold = 0; fold < folds; ++fold) {
+    for (unsigned fold = 0; fold < problem.tried_folds; ++fold) {
         std::vector<const MeasuredRow*> known;
         std::vector<const MeasuredRow*> held_out;
         for (const MeasuredRow& row : problem.rows) {

@@ -84,7 +84,7 @@ class Problem {
             x = trial;
             r = r_trial;
             damping *= 0.3;
-            return before - after > 1e-9 * before ? Step::moved : Step::settled;
+            return before - after > options_.gain * before ? Step::moved : Step::settled;
         }
         return flat(x, system, gradient, before) ? Step::settled : Step::stuck;
     }

@@ -32,6 +32,7 @@ struct LeastSquaresOptions {
     double pull = 0.02;     ///< weight of ln(parameter / start)
     double furthest = 1.6;  ///< largest |ln(parameter / start)|
     int steps = 60;
+    double gain = 1e-9;  ///< the search ends with a step that lowers the cost by less than this part
     /// Smallest and largest value of each parameter, used instead of `furthest`; empty: none given.
     std::vector<std::pair<double, double>> limits{};
 };
@@ -40,7 +41,7 @@ struct LeastSquaresOptions {
 using Residuals = std::function<std::vector<double>(std::span<const double> parameters)>;
 
 enum class FitStatus : std::uint8_t {
-    converged,   ///< the last step changed the cost by less than one part in 10^9
+    converged,   ///< the last step changed the cost by less than the least gain
     stalled,     ///< no step lowers the cost although its slope is not zero: a kink in the model
     step_limit,  ///< the cost was still falling at the last allowed step
     not_finite   ///< a residual at the start is not finite; the values are those of the start

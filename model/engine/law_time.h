@@ -29,9 +29,9 @@ struct LawCall {
 };
 
 struct LawTime {
-    Time kernels;          ///< on the GPU
-    Time quantise;         ///< part of that: a pass that quantises the input
-    Time host;             ///< least time of an eager call; zero: not known
+    Time kernels;   ///< on the GPU
+    Time quantise;  ///< part of that: a pass that quantises the input
+    Time host;      ///< least time of an eager call; zero: not known
     StaticVector<Term, 8> terms;
     Tiling tiling;
     Bytes dram_read;

@@ -1,6 +1,7 @@
 #include "model/engine/tiled_product.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "hardware/checked.h"
@@ -48,8 +49,7 @@ class TiledCall {
         const Time tiles = time_of_tiles();
         t.dram_read = (dram_reads() + reread()) * units::B;
         t.dram_write = sides_.c * found_no_more(sides_.a + sides_.c + sides_.b) * units::B;
-        const Time dram = (t.dram_read + t.dram_write) /
-                          (call_.machine.dram_bandwidth * p_.dram);
+        const Time dram = (t.dram_read + t.dram_write) / (call_.machine.dram_bandwidth * p_.dram);
         const Time edges = time_of_edges();
         const Time power = time_of_power();
         const Time product = combined({tiles, dram, edges, power}, Overlap{p_.overlap});
@@ -87,11 +87,45 @@ class TiledCall {
         return all[index] / call_.machine.tensor_clock;
     }
 
+    /// The tile of the dispatch, or the one with the fewest waves, the fullest last wave and the least
+    /// operands among those up to its size (deepseek-ai/DeepGEMM, csrc/jit_kernels/heuristics).
+    [[nodiscard]] Tile tile() const {
+        const Tile most{.m = static_cast<std::int32_t>(whole(TileAttribute::rows)),
+                        .n = static_cast<std::int32_t>(whole(TileAttribute::columns)),
+                        .k = static_cast<std::int32_t>(whole(TileAttribute::depth))};
+        if (attribute(TileAttribute::chooses) == 0) return most;
+        constexpr std::int32_t narrowest = 16;
+        constexpr std::int32_t lowest = 64;
+        Tile best{};
+        std::array<std::int64_t, 3> least{};
+        for (std::int32_t m = std::min(lowest, most.m); m <= most.m; m *= 2) {
+            for (std::int32_t n = narrowest; n <= most.n; n += narrowest) {
+                const std::int64_t tiles = ceil_divide(op_.m, m) * ceil_divide(op_.n, n);
+                const std::int64_t last = (tiles - 1) % call_.machine.sm_count + 1;
+                const std::array<std::int64_t, 3> cost{ceil_divide(tiles, call_.machine.sm_count),
+                                                       -last, m + n};
+                if (best.m != 0 && cost >= least) continue;
+                best = {.m = m, .n = n, .k = most.k};
+                least = cost;
+            }
+        }
+        return best;
+    }
+
+    /// One step of a tile: at least a latency, and the time of its multiply-adds.
+    [[nodiscard]] Time step() const {
+        const Time least = cycles(p_.step, TileAttribute::step);
+        const auto peak = call_.machine.tensor_peak(op_.type);
+        if (p_.tensor <= 0.0 || !peak) return least;
+        const Flop flop =
+            2.0 * real(cut_.tile.m) * real(cut_.tile.n) * real(cut_.tile.k) * units::FLOP;
+        const FlopRate rate = *peak * (p_.tensor / real(call_.machine.sm_count));
+        return combined({least, flop / rate}, Overlap{6.0});
+    }
+
     [[nodiscard]] Cut cut() const {
         Cut c{};
-        c.tile = {.m = static_cast<std::int32_t>(whole(TileAttribute::rows)),
-                  .n = static_cast<std::int32_t>(whole(TileAttribute::columns)),
-                  .k = static_cast<std::int32_t>(whole(TileAttribute::depth))};
+        c.tile = tile();
         const std::int64_t along_m = whole(TileAttribute::cluster_rows);
         const std::int64_t along_n = whole(TileAttribute::cluster_columns);
         const std::int64_t split = whole(TileAttribute::split);
@@ -111,8 +145,7 @@ class TiledCall {
     [[nodiscard]] Sides sides() const {
         const double k = real(op_.k);
         return {.a = real(op_.batch) * operand_bytes(op_.type, real(op_.m), k),
-                .b = real(op_.batch) *
-                     operand_bytes(op_.type, real(op_.n), k, Operand::weights),
+                .b = real(op_.batch) * operand_bytes(op_.type, real(op_.n), k, Operand::weights),
                 .c = real(op_.batch) * real(op_.m) * real(op_.n) * real(size_of(op_.output)),
                 .row = operand_bytes(op_.type, 1.0, k),
                 .column = real(bits_of(op_.type)) / 8.0 * k};
@@ -121,7 +154,7 @@ class TiledCall {
     /// The steps of all waves, and the ends of all but one (G2): that one overlaps nothing.
     [[nodiscard]] Time time_of_tiles() const {
         const double shown = attribute(TileAttribute::overlaps) != 0 ? p_.later_end : 1.0;
-        return cut_.waves * cut_.steps * cycles(p_.step, TileAttribute::step) +
+        return cut_.waves * cut_.steps * step() +
                (cut_.waves - 1.0) * shown * cycles(p_.end, TileAttribute::end);
     }
 
@@ -180,8 +213,7 @@ class TiledCall {
         const double columns = cut_.columns * real(cut_.tile.n) - real(op_.n);
         const double bytes = rows * sides_.row * cut_.columns / cut_.cluster_columns +
                              columns * sides_.column * cut_.rows / cut_.cluster_rows;
-        const Bandwidth rate =
-            p_.edge * call_.machine.tensor_clock * real(call_.machine.sm_count);
+        const Bandwidth rate = p_.edge * call_.machine.tensor_clock * real(call_.machine.sm_count);
         return bytes * units::B / rate;
     }
 

@@ -43,8 +43,8 @@ std::vector<LawInfo> all_laws() {
 
 hardware::Field engine_field(const LawInfo& law, std::string_view name) {
     hardware::Field field;
-    field.path = std::string(engine_section) + '.' + std::string(law.name) + ".*.*." +
-                 std::string(name);
+    field.path =
+        std::string(engine_section) + '.' + std::string(law.name) + ".*.*." + std::string(name);
     field.title = law.title;
     return field;
 }

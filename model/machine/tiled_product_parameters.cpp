@@ -14,9 +14,13 @@ using ranges::share_of_peak;
 using ranges::span_of_time;
 
 template <std::size_t i>
-constexpr auto step_at = [](auto& set) -> auto& { return set.step[i]; };
+constexpr auto step_at = [](auto& set) -> auto& {
+    return set.step[i];
+};
 template <std::size_t i>
-constexpr auto end_at = [](auto& set) -> auto& { return set.end[i]; };
+constexpr auto end_at = [](auto& set) -> auto& {
+    return set.end[i];
+};
 
 constexpr Origins fitted = everywhere(Origin::tables);
 
@@ -39,6 +43,7 @@ constexpr std::array table{
     of<end_at<0>>("end_1", clocks, "filling the pipeline and storing one tile, where the dispatch says end = 1"),
     of<end_at<1>>("end_2", clocks, "the same for end = 2"),
     of<end_at<2>>("end_3", clocks, "the same for end = 3"),
+    of<&T::tensor>("tensor", share_of_peak, "share of the tensor peak that long steps reach; a step takes the longer of that and step_N"),
     of<&T::later_end>("later_end", share, "part of that time which further waves show where the stores of one tile overlap the next"),
     of<&T::whole_waves>("whole_waves", share, "1: blocks take tiles in whole waves; near 0: work is spread evenly"),
     of<&T::dram>("dram", share_of_peak, "share of the DRAM bandwidth"),
@@ -55,7 +60,7 @@ constexpr std::array table{
     of<&T::host>("host", span_of_time, "eager call: the least time between two"),
 };
 
-constexpr std::array<LawAttribute, 14> attributes{{
+constexpr std::array<LawAttribute, 15> attributes{{
     {"rows", 128, "rows of m of a tile"},
     {"columns", 128, "columns of n of a tile"},
     {"depth", 128, "elements of k of a step"},
@@ -63,6 +68,7 @@ constexpr std::array<LawAttribute, 14> attributes{{
     {"cluster_columns", 1, "tiles along n that share the loads of their rows"},
     {"blocks", 1, "tiles that a multiprocessor works on at once"},
     {"split", 1, "parts of k"},
+    {"chooses", 0, "1: tiles of 64 to `rows` by 16 to `columns`, the fewest waves first, as DeepGEMM chooses"},
     {"step", 1, "which step_N is the time of a step"},
     {"end", 1, "which end_N is the time of an end"},
     {"overlaps", 0, "1: the end of a tile overlaps the next one"},

@@ -26,6 +26,7 @@ struct TiledProduct {
     Time start{};
     std::array<Cycles, most_steps> step{};
     std::array<Cycles, most_ends> end{};
+    double tensor = 0.0;
     double later_end = 1.0;
     double whole_waves = 1.0;
     double dram = 1.0;
@@ -54,6 +55,7 @@ enum class TileAttribute : std::uint8_t {
     cluster_columns,
     blocks,
     split,
+    chooses,
     step,
     end,
     overlaps,

@@ -1,0 +1,36 @@
+// Kernels of serving engines compared with the engines' tables, on shapes that no fit saw.
+#include <map>
+#include <string>
+
+#include "measure/fit/left_out.h"
+#include "tests/accuracy/reference.h"
+#include "tests/catch.h"
+#include "tests/model/machines.h"
+
+namespace ridge::test {
+namespace {
+
+using measure::MeasuredRow;
+using Groups = std::map<std::string, std::vector<MeasuredRow>>;
+
+/// Rows of products that no fit saw, by type and GPU.
+Groups left_out_products(const std::string& folder) {
+    Groups groups;
+    for (MeasuredRow& row : measure::read_folder(folder, {"engine_matmul"})) {
+        if (!measure::is_left_out(row.operation)) continue;
+        const std::string type(name_of(type_of(row.operation)));
+        groups["engine." + type + "." + row.gpu].push_back(std::move(row));
+    }
+    return groups;
+}
+
+TEST_CASE("products of engines on shapes left out", "[accuracy]") {
+    const auto folder = reference_folder();
+    if (!folder) return;
+    const Groups groups = left_out_products(*folder);
+    CHECK(groups.size() == 10);
+    for (const auto& [name, rows] : groups) check_errors(accuracy_of(rows, machine), name);
+}
+
+}  // namespace
+}  // namespace ridge::test
