@@ -74,7 +74,7 @@ struct FitProblem {
     Prior prior = Prior::none;
     int steps = LeastSquaresOptions{}.steps;  ///< most steps of one fit
     double gain = LeastSquaresOptions{}.gain;
-    unsigned tried_folds = folds;             ///< folds that are held out in turn
+    unsigned tried_folds = folds;  ///< folds that are held out in turn
     std::vector<FreeParameter> parameters;
     /// The class under which a row is reported.
     std::function<std::string(const MeasuredRow&, const model::Prediction&)> group;

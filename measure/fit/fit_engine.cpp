@@ -26,7 +26,7 @@ const std::vector<std::string> tables{"engine_matmul"};
 
 /// Laws have many parameters that share their effects: along such a valley the cost hardly changes.
 constexpr int most_fit_steps = 400;
-constexpr double least_gain = 1e-4;
+constexpr double least_engine_gain = 1e-4;
 
 /// Rows of one kernel of an engine, by its section of parameters.
 using KernelRows = std::map<std::string, std::vector<MeasuredRow>>;
@@ -93,9 +93,8 @@ std::vector<FitReport> fit_engine(const FitRequest& request) {
         const model::Machine usual = request.machine(gpu);
         const model::SoftwareChoice only = usual.software->chosen();
         if (!only.is_usual()) {
-            std::erase_if(rows, [only](const MeasuredRow& row) {
-                return row.execution.software != only;
-            });
+            std::erase_if(
+                rows, [only](const MeasuredRow& row) { return row.execution.software != only; });
         }
         for (auto& [section, of_kernel] : by_kernel(std::move(rows), usual)) {
             const model::Machine& machine =
@@ -105,7 +104,7 @@ std::vector<FitReport> fit_engine(const FitRequest& request) {
             problem.machines.emplace(gpu, machine);
             problem.parameters = parameters_of_kernel(section, machine);
             problem.steps = most_fit_steps;
-            problem.gain = least_gain;
+            problem.gain = least_engine_gain;
             problem.tried_folds = 1;
             problem.group = engine_group;
             problem.fold_key = fold_of_shape;

@@ -32,7 +32,8 @@ struct LeastSquaresOptions {
     double pull = 0.02;     ///< weight of ln(parameter / start)
     double furthest = 1.6;  ///< largest |ln(parameter / start)|
     int steps = 60;
-    double gain = 1e-9;  ///< the search ends with a step that lowers the cost by less than this part
+    double gain =
+        1e-9;  ///< the search ends with a step that lowers the cost by less than this part
     /// Smallest and largest value of each parameter, used instead of `furthest`; empty: none given.
     std::vector<std::pair<double, double>> limits{};
 };

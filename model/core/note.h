@@ -168,7 +168,7 @@ using Note =
                  note::PowerLimited, note::QuantisedInput, note::RotatedWeights, note::WholeSectors,
                  note::WholeBursts, note::Serialised, note::DoesNotFit, note::UnsplitKeys,
                  note::EstimatedKernel, note::ProductAlone, note::PointwiseAfter, note::BiasSpread,
-                 note::PaddedOperands, note::OtherSoftware, note::OtherVersion,
-                 note::EngineKernel, note::HostBound>;
+                 note::PaddedOperands, note::OtherSoftware, note::OtherVersion, note::EngineKernel,
+                 note::HostBound>;
 
 }  // namespace ridge::model

@@ -163,6 +163,9 @@ class TiledCall {
         constexpr double steepness = 4.0;
         const double capacity = call_.machine.l2.size.base() * p_.kept;
         if (call_.execution.l2 != L2State::warm || capacity <= 0.0) return 1.0;
+        if (call_.execution.launch == LaunchMode::kernel) {
+            return 1.0 - call_.machine.l2.found(bytes * units::B);
+        }
         return 1.0 / (1.0 + std::pow(capacity / std::max(bytes, 1.0), steepness));
     }
 

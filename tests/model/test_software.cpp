@@ -69,7 +69,8 @@ TEST_CASE("both fields unset change nothing", "[software]") {
 
 TEST_CASE("kernels of other software are named, and none are made up", "[software]") {
     const Machine machine = all_gpus().machine("h200-sxm");
-    const Prediction product = prediction_of("matmul m=512 n=4096 k=4096 software=vllm", machine);
+    const Prediction product =
+        prediction_of("matmul m=512 n=4096 k=4096 dtype=fp32 software=vllm", machine);
     const auto* const other = noted<note::OtherSoftware>(product);
     REQUIRE(other != nullptr);
     CHECK(other->asked.name() == "vllm-0.24.0");
