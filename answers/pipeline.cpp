@@ -39,7 +39,9 @@ programs::Architecture stage_of(const programs::Architecture& architecture, std:
     programs::Architecture stage = architecture;
     const std::int64_t layers = architecture.layers();
     const std::int64_t kept = (layers + stages - 1) / stages;
-    stage.layer_kinds.erase(stage.layer_kinds.begin(), stage.layer_kinds.begin() + (layers - kept));
+    using Offset = std::vector<std::uint8_t>::difference_type;
+    const auto first = stage.layer_kinds.begin();
+    stage.layer_kinds.erase(first, first + static_cast<Offset>(layers - kept));
     return stage;
 }
 
