@@ -6,6 +6,7 @@
 
 #include "hardware/checked.h"
 #include "model/core/real.h"
+#include "model/engine/deepgemm_tiles.h"
 #include "model/machine/tiled_product_parameters.h"
 #include "model/roof/overlap.h"
 
@@ -88,13 +89,9 @@ class TiledCall {
     }
 
     /// The tile of the dispatch, or the one with the fewest waves, the fullest last wave and the least
-    /// operands among those up to its size (deepseek-ai/DeepGEMM, csrc/jit_kernels/heuristics).
-    [[nodiscard]] Tile tile() const {
-        const Tile most{.m = static_cast<std::int32_t>(whole(TileAttribute::rows)),
-                        .n = static_cast<std::int32_t>(whole(TileAttribute::columns)),
-                        .k = static_cast<std::int32_t>(whole(TileAttribute::depth))};
-        if (attribute(TileAttribute::chooses) == 0) return most;
-        constexpr std::int32_t narrowest = 16;
+    /// operands among those up to its size.
+    [[nodiscard]] Tile fewest_waves(const Tile& most) const {
+        constexpr std::int64_t narrowest = 16;
         constexpr std::int32_t lowest = 64;
         Tile best{};
         std::array<std::int64_t, 3> least{};
@@ -112,9 +109,32 @@ class TiledCall {
         return best;
     }
 
+    [[nodiscard]] DeepGemmTile tile() const {
+        const Tile most{.m = static_cast<std::int32_t>(whole(TileAttribute::rows)),
+                        .n = static_cast<std::int32_t>(whole(TileAttribute::columns)),
+                        .k = static_cast<std::int32_t>(whole(TileAttribute::depth))};
+        const DeepGemmTile given{
+            .tile = most,
+            .cluster_rows = static_cast<std::int32_t>(whole(TileAttribute::cluster_rows)),
+            .cluster_columns = static_cast<std::int32_t>(whole(TileAttribute::cluster_columns))};
+        switch (attribute(TileAttribute::chooses)) {
+            case 1:
+                return {.tile = fewest_waves(most)};
+            case 2:
+                return deepgemm_tile(op_, call_.machine.sm_count, DeepGemmKernels::hopper);
+            case 3:
+                return deepgemm_tile(op_, call_.machine.sm_count, DeepGemmKernels::blackwell);
+            default:
+                return given;
+        }
+    }
+
     /// One step of a tile: at least a latency, and the time of its multiply-adds.
     [[nodiscard]] Time step() const {
-        const Time least = cycles(p_.step, TileAttribute::step);
+        constexpr std::int32_t tall = 256;  // a tile of so many rows has too few registers
+        const bool spills = attribute(TileAttribute::chooses) == 2 && cut_.tile.m >= tall;
+        const Time least =
+            spills ? p_.step[1] / call_.machine.tensor_clock : cycles(p_.step, TileAttribute::step);
         const auto peak = call_.machine.tensor_peak(op_.type);
         if (p_.tensor <= 0.0 || !peak) return least;
         const Flop flop =
@@ -125,9 +145,10 @@ class TiledCall {
 
     [[nodiscard]] Cut cut() const {
         Cut c{};
-        c.tile = tile();
-        const std::int64_t along_m = whole(TileAttribute::cluster_rows);
-        const std::int64_t along_n = whole(TileAttribute::cluster_columns);
+        const DeepGemmTile chosen = tile();
+        c.tile = chosen.tile;
+        const std::int64_t along_m = chosen.cluster_rows;
+        const std::int64_t along_n = chosen.cluster_columns;
         const std::int64_t split = whole(TileAttribute::split);
         c.cluster_rows = real(along_m);
         c.cluster_columns = real(along_n);

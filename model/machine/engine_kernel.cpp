@@ -119,7 +119,7 @@ EngineKernel read_engine_kernel(std::shared_ptr<const EngineRecipe> recipe,
         const auto value = value_in_range(gpu, path, law.parameters[i].range);
         kernel.values[i] = value.value_or(law.parameters[i].usual);
         if (!value) continue;
-        if (!kernel.known) kernel.evidence = evidence_in(gpu, path);
+        kernel.evidence = std::max(kernel.evidence, evidence_in(gpu, path));
         kernel.known = true;
     }
     kernel.band_below = gpu.value(path_of(band_below_name)).value_or(0.0);

@@ -86,11 +86,11 @@ struct EngineRecipe {
 
 struct EngineKernel {
     std::shared_ptr<const EngineRecipe> recipe;
-    LawValues values{};  ///< in the order of its law's parameters
+    LawValues values{};       ///< in the order of its law's parameters
     double band_below = 0.0;  ///< in ln; 0: no file states any
     double band_above = 0.0;
-    Evidence evidence = Evidence::foreign;
-    bool known = false;  ///< whether any file states a value
+    Evidence evidence = Evidence::foreign;  ///< the strongest of its values: fits may hold some
+    bool known = false;                     ///< whether any file states a value
 };
 
 /// The kernel with the values that the description has.

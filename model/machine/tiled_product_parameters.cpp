@@ -68,7 +68,7 @@ constexpr std::array<LawAttribute, 15> attributes{{
     {"cluster_columns", 1, "tiles along n that share the loads of their rows"},
     {"blocks", 1, "tiles that a multiprocessor works on at once"},
     {"split", 1, "parts of k"},
-    {"chooses", 0, "1: tiles of 64 to `rows` by 16 to `columns`, the fewest waves first, as DeepGEMM chooses"},
+    {"chooses", 0, "1: tiles of 64 to `rows` by 16 to `columns`, the fewest waves first; 2, 3: as DeepGEMM chooses on Hopper, on Blackwell (tiles of 256 rows on Hopper take step_2)"},
     {"step", 1, "which step_N is the time of a step"},
     {"end", 1, "which end_N is the time of an end"},
     {"overlaps", 0, "1: the end of a tile overlaps the next one"},
