@@ -210,7 +210,9 @@ class TablePredictor {
             p.work.flop().base(), p.work.compulsory().base(),
             p.work.dram().base(), p.work.l2.base(),
             p.algorithmic.base(), dram ? dram->base() : none,
-            of_energy(0), of_energy(1), of_energy(2), of_energy(3), of_energy(4), of_energy(5),
+            of_energy(0),         of_energy(1),
+            of_energy(2),         of_energy(3),
+            of_energy(4),         of_energy(5),
             of_energy(6)};
         const std::size_t rows = results_.error.size();
         for (std::size_t i = 0; i < values.size(); ++i)
