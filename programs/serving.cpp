@@ -14,7 +14,6 @@ struct Timed {
     Time wall;
     std::int64_t weights = 0;
     model::Grade evidence = model::Grade::datasheet;
-    Energy energy{};  ///< of one GPU; zero: not known
 };
 
 Timed timed(const Architecture& a, const Request& request, const model::Machine& machine,
@@ -24,11 +23,9 @@ Timed timed(const Architecture& a, const Request& request, const model::Machine&
     if (const auto why = first_not_modelled(step.program, time.gpu)) {
         throw InputError(machine.name + ": not modelled: " + *why);
     }
-    const auto energy = energy_of(step.program, time.gpu, time.wall);
     return {.wall = time.wall,
             .weights = step.weights_bytes,
-            .evidence = weakest_grade(time.gpu.total),
-            .energy = energy ? energy->energy : Energy{}};
+            .evidence = weakest_grade(time.gpu.total)};
 }
 
 std::int64_t cache_bytes(const Architecture& a, const Request& request, std::int64_t tokens) {
@@ -38,7 +35,35 @@ std::int64_t cache_bytes(const Architecture& a, const Request& request, std::int
                               .tensor_parallel = request.tensor_parallel});
 }
 
+/// Above idle, on one GPU.
+std::optional<Energy> above_idle(const Architecture& a, const Request& request,
+                                 const model::Machine& machine) {
+    const ModelStep step = make_step(a, request, false);
+    const auto sum = energy_sum(step.program, predict(step.program, machine));
+    if (!sum) return std::nullopt;
+    return sum->during(Time{}).energy;
+}
+
 }  // namespace
+
+Energy energy_per_token(const Architecture& architecture, const Load& load, std::int64_t tensor,
+                        std::int64_t batch, Time tpot, const model::Machine& machine) {
+    if (!machine.energy || load.request.expert_parallel > 1) return {};
+    Request request = load.request;
+    request.tensor_parallel = tensor;
+    request.phase = Phase::prefill;
+    request.batch = 1;
+    request.seq = load.prompt;
+    const auto prompt = above_idle(architecture, request, machine);
+    request.phase = Phase::decode;
+    request.batch = batch;
+    request.seq = load.prompt + load.answer / 2;
+    const auto decode = above_idle(architecture, request, machine);
+    if (!prompt || !decode) return {};
+    const double sequence = 1.0 / static_cast<double>(batch);
+    return static_cast<double>(tensor) * (sequence * (*decode + machine.energy->idle * tpot) +
+                                          *prompt * (1.0 / static_cast<double>(load.answer)));
+}
 
 void mark_front(std::vector<ServingPoint>& points) {
     for (ServingPoint& point : points) {
@@ -77,12 +102,8 @@ std::vector<ServingPoint> serve(const Architecture& architecture, const Load& lo
                                .bytes = step.weights + cache_bytes(architecture, request,
                                                                    load.prompt + load.answer)};
             point.evidence = std::min(first.evidence, step.evidence);
-            if (step.energy > Energy{}) {
-                // On all GPUs: a part of the decode step, and of the prompt's prefill. (EN9)
-                point.per_token = static_cast<double>(point.gpus) *
-                                  (step.energy * (1.0 / sequences) +
-                                   first.energy * (1.0 / static_cast<double>(load.answer)));
-            }
+            point.per_token =
+                energy_per_token(architecture, load, gpus, batch, point.tpot, machine);
             point.fits = usable == 0 || point.bytes <= usable;
             points.push_back(point);
         }

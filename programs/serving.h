@@ -55,6 +55,13 @@ struct ServingPoint {
 /// Sets `front` of each point.
 void mark_front(std::vector<ServingPoint>& points);
 
+/// Energy of a token on all GPUs, which come every `tpot` for each of `batch` sequences: its part of a
+/// decode step and of its prompt's prefill above idle, and of the idle power (EN9 of docs/model.md).
+/// Zero if it is not known, as for experts on several GPUs.
+[[nodiscard]] Energy energy_per_token(const Architecture& architecture, const Load& load,
+                                      std::int64_t tensor, std::int64_t batch, Time tpot,
+                                      const model::Machine& machine);
+
 struct Targets {
     std::optional<Time> ttft{};
     std::optional<Time> tpot{};

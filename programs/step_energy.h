@@ -15,6 +15,10 @@
 
 namespace ridge::programs {
 
+/// What the operations take above idle; empty if an operation has no time or no energy.
+[[nodiscard]] std::optional<model::EnergySum> energy_sum(const Program& program,
+                                                         const ProgramTime& time);
+
 /// Empty if an operation has no time or no energy.
 [[nodiscard]] std::optional<model::StepEnergy> energy_of(const Program& program,
                                                          const ProgramTime& time, Time wall);

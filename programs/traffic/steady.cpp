@@ -92,6 +92,8 @@ std::vector<ServingPoint> serve_steadily(const Architecture& architecture, const
                               .tokens_per_s = static_cast<double>(batch) / s.mean.in(units::s),
                               .bytes = bytes_of(architecture, d, batch, load.prompt + load.answer),
                               .evidence = times.parts().evidence()});
+            points.back().per_token =
+                energy_per_token(architecture, load, tensor, batch, s.mean, machine);
             points.back().fits = usable == 0 || points.back().bytes <= usable;
             if (!points.back().fits) break;
         }
