@@ -80,7 +80,7 @@ std::string tiling_sentence(const Prediction& p, const Machine& machine) {
 std::string growth_sentence(const Operation& operation, const Prediction& prediction,
                             const Machine& machine) {
     const auto* attention = std::get_if<Attention>(&operation);
-    if (attention == nullptr) return {};
+    if (attention == nullptr || prediction.implementation == Implementation::engine) return {};
     const AttentionWork work = attention_counts(*attention, prediction.implementation, machine);
     return fmt::format(
         "DRAM traffic of one head grows as {} and traffic into the SMs as {} (N tokens, d elements "

@@ -109,8 +109,10 @@ Time kernel_time(const Prediction& prediction, const Operation& operation,
 Outcome predict_engine(const Operation& operation, const SoftwareRun& run) {
     const Machine& machine = *run.machine;
     Execution counts = run.execution;
-    counts.implementation = Implementation::automatic;
-    Outcome outcome = analytic(operation, counts, machine);
+    // Attention refuses caches that no kernel of a library reads; an engine's may.
+    const bool attention = std::holds_alternative<Attention>(operation);
+    counts.implementation = attention ? Implementation::engine : Implementation::automatic;
+    Outcome outcome = settled(operation, counts, machine);
     auto* const prediction = std::get_if<Prediction>(&outcome);
     if (prediction == nullptr) return outcome;
     const Time bound = prediction->lower_bound;

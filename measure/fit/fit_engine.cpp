@@ -22,7 +22,7 @@ namespace ridge::measure {
 namespace {
 
 /// Tables of engines that the laws cover.
-const std::vector<std::string> tables{"engine_matmul"};
+const std::vector<std::string> tables{"engine_matmul", "engine_attention"};
 
 /// Laws have many parameters that share their effects: along such a valley the cost hardly changes.
 constexpr int most_fit_steps = 400;

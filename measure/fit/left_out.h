@@ -3,8 +3,9 @@
 //   if (is_left_out(row.operation)) ...          // in the fit; the accuracy tests use exactly these
 //
 // Method: by a hash of the shape, so that a shape is on one side for every GPU, engine and type. Of
-// products, a fifth of the pairs of n and k is left out whole, and a fifth of the other shapes; of other
-// operations a fifth of the shapes.
+// products, a fifth of the pairs of n and k is left out whole, and a fifth of the other shapes; of
+// attention a fifth of the heads with their head dimension, and of the other shapes; of other operations
+// a fifth of the shapes.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ namespace ridge::measure {
 enum class Side : std::uint8_t {
     fitted,
     left_out,      ///< the shape alone
-    pair_left_out  ///< a product whose whole pair of n and k is left out
+    pair_left_out  ///< its whole pair of n and k is left out, or its heads and head dimension
 };
 
 [[nodiscard]] Side side_of(const model::Operation& operation);
@@ -27,7 +28,7 @@ enum class Side : std::uint8_t {
     return side_of(operation) != Side::fitted;
 }
 
-/// Rows with the same key are held out together: products by n and k, others by their shape.
+/// Rows with the same key are held out together: products by n and k, attention by its heads, others by their shape.
 [[nodiscard]] std::string fold_of_shape(const MeasuredRow& row);
 
 }  // namespace ridge::measure

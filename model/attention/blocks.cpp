@@ -187,16 +187,9 @@ AttentionBlocks flash3_blocks(const Attention& attention) {
     return look_up(local || paged ? windowed : causal ? masked : full, d);
 }
 
-/// The differences between the published split heuristics.
-struct SplitRule {
-    double enough = 0.85;      ///< share of the best fill of the last wave
-    bool distinct = false;     ///< skip split counts that leave the longest part unchanged (flash2)
-    double short_parts = 1.0;  ///< weight of parts of fewer than four blocks
-};
+}  // namespace
 
-/// The smallest number of splits, at most 128, whose fill of the last wave is good enough, or one
-/// if the tiles fill 0.8 of the slots (num_splits_heuristic of flash-attention). No fill exceeds 1,
-/// so a fill of at least `enough` is good enough whatever follows.
+// No fill exceeds 1, so a fill of at least `enough` is good enough whatever follows.
 std::int64_t good_splits(std::int64_t tiles, std::int64_t slots, std::int64_t key_blocks,
                          const SplitRule& rule) {
     constexpr std::int64_t limit = 128;
@@ -224,6 +217,8 @@ std::int64_t good_splits(std::int64_t tiles, std::int64_t slots, std::int64_t ke
     }
     return found;
 }
+
+namespace {
 
 /// flash2 splits in blocks of 64 rows and counts two thread blocks per multiprocessor. Behind a
 /// page table its split kernel always runs, but splits only grouped decoding.

@@ -87,6 +87,18 @@ struct ScoreCounts {
     std::int64_t visible_keys = 0;    ///< keys that any query sees
 };
 
+/// The differences between the published split heuristics of flash-attention.
+struct SplitRule {
+    double enough = 0.85;      ///< share of the best fill of the last wave
+    bool distinct = false;     ///< skip split counts that leave the longest part unchanged (flash2)
+    double short_parts = 1.0;  ///< weight of parts of fewer than four blocks
+};
+
+/// The smallest number of splits, at most 128, whose fill of the last wave is good enough, or one
+/// if the tiles fill 0.8 of the slots (num_splits_heuristic of flash-attention).
+[[nodiscard]] std::int64_t good_splits(std::int64_t tiles, std::int64_t slots,
+                                       std::int64_t key_blocks, const SplitRule& rule);
+
 /// Exact and block-wise counts. A causal mask ends at the last token (bottom right). A window of w
 /// keys ends at the query if causal, and lies around it otherwise. (eq. A2, A3)
 [[nodiscard]] ScoreCounts count_scores(const Attention& attention, const AttentionGrid& grid);

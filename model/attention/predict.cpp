@@ -448,10 +448,18 @@ Outcome predicted(const Attention& op, const Choice& choice, const Execution& ex
 /// The prediction of a call without masks that change nothing.
 Outcome answered(const Attention& op, const Execution& execution, const Machine& machine,
                  ProductPredictor product, OperationPredictor operation) {
-    const Implementation asked_for = execution.implementation == Implementation::automatic
-                                         ? usual_implementation(op, machine)
-                                         : execution.implementation;
+    const bool of_engine = execution.implementation == Implementation::engine;
+    const Implementation asked_for =
+        of_engine || execution.implementation == Implementation::automatic
+            ? usual_implementation(op, machine)
+            : execution.implementation;
     const Implementation implementation = kernel_of(asked_for, machine);
+    if (of_engine && op.direction == Direction::backward) {
+        return NotModelled{"the kernels of serving engines have no backward pass"};
+    }
+    if (of_engine) {
+        return predicted(op, {asked_for, implementation}, execution, machine, product, operation);
+    }
     if (std::string reason = refusal(op, asked_for, implementation, machine); !reason.empty()) {
         return NotModelled{std::move(reason)};
     }

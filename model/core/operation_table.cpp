@@ -125,9 +125,9 @@ constexpr std::array matmul_optional{dtype,    batch,    accumulate, out_dtype, 
                                      b_layout, epilogue, impl,       tile,      l2,
                                      launch,   software, kernel,     mode};
 constexpr std::array attention_required{heads, head_dim};
-constexpr std::array attention_optional{dtype,  kv_dtype, batch,  kv_heads, seq,   seq_q,
-                                        seq_kv, causal,   window, kv_write, paged, direction,
-                                        impl,   l2,       launch, software, mode};
+constexpr std::array attention_optional{dtype,  kv_dtype, batch,  kv_heads, seq,    seq_q,
+                                        seq_kv, causal,   window, kv_write, paged,  direction,
+                                        impl,   l2,       launch, software, kernel, mode};
 constexpr std::array mla_required{heads};
 constexpr std::array mla_optional{phase, dtype,  kv_dtype,   batch,    seq,
                                   seq_q, seq_kv, latent_dim, rope_dim, head_dim,

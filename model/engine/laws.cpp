@@ -3,6 +3,8 @@
 #include <array>
 #include <utility>
 
+#include "model/engine/attention_parts.h"
+#include "model/engine/attention_tiles.h"
 #include "model/engine/tiled_product.h"
 
 namespace ridge::model {
@@ -10,8 +12,10 @@ namespace {
 
 using LawFunction = LawTime (*)(const LawCall& call);
 
-constexpr std::array<std::pair<std::string_view, LawFunction>, 1> functions{
-    {{"tiled_product", &tiled_product}}};
+constexpr std::array<std::pair<std::string_view, LawFunction>, 3> functions{
+    {{"tiled_product", &tiled_product},
+     {"attention_tiles", &attention_tiles},
+     {"attention_parts", &attention_parts}}};
 
 std::vector<LawFunction> by_index() {
     std::vector<LawFunction> all(law_table().size(), nullptr);

@@ -61,6 +61,11 @@ EngineSymbols::EngineSymbols(const Operation& operation, const Machine& machine)
         values[i] = parameters.count(field);
         fields.given[i] = 1;
     }
+    if (const auto* const attention = std::get_if<Attention>(&operation)) {
+        values[static_cast<std::size_t>(Field::kv_heads)] = attention->kv_heads;
+        values[static_cast<std::size_t>(Field::seq_q)] = attention->seq_q;
+        values[static_cast<std::size_t>(Field::seq_kv)] = attention->seq_kv;
+    }
     constexpr double kib = 1024.0;
     values[field_count] = machine.sm_count;
     values[field_count + 1] = machine.compute_capability;

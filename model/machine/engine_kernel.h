@@ -19,7 +19,8 @@
 // types as 'bf16') and `sms`, `capability` (90 for 9.0) and `l2_kib` of the GPU. Fields that are not
 // set are 0, and given(FIELD) says whether one is.
 //
-// Limits: a condition sees the operation as asked, with defaults filled in by nobody.
+// Limits: a condition sees the operation as asked, with defaults filled in by nobody; of attention,
+// kv_heads, seq_q and seq_kv are always there.
 #pragma once
 
 #include <array>

@@ -6,6 +6,7 @@
 
 #include "hardware/error.h"
 #include "hardware/nearest.h"
+#include "model/machine/attention_walk_parameters.h"
 #include "model/machine/tiled_product_parameters.h"
 
 namespace ridge::model {
@@ -33,7 +34,15 @@ std::vector<LawInfo> all_laws() {
     std::vector<LawInfo> laws{{.name = "tiled_product",
                                .title = "tiled product of an engine",
                                .attributes = tiled_product_attributes(),
-                               .parameters = rows_of(tiled_product_table())}};
+                               .parameters = rows_of(tiled_product_table())},
+                              {.name = "attention_tiles",
+                               .title = "attention of an engine, many queries",
+                               .attributes = attention_walk_attributes(),
+                               .parameters = rows_of(attention_tiles_table())},
+                              {.name = "attention_parts",
+                               .title = "attention of an engine, one query",
+                               .attributes = attention_walk_attributes(),
+                               .parameters = rows_of(attention_parts_table())}};
     for (const LawInfo& each : laws) {
         RIDGE_CONTRACT(each.attributes.size() <= most_attributes);
         RIDGE_CONTRACT(each.parameters.size() <= most_law_parameters);

@@ -54,16 +54,17 @@ const KernelRule* MachineSoftware::find(const RuleQuery& query) const {
         if (!symbols) symbols.emplace(query.operation, query.machine);
         return when->value(when->last(), *symbols) != 0;
     };
+    const KernelRule* named = nullptr;
     for (const KernelRule& rule : rules_) {
         if (!is_for(rule, kind, type) || !runs_in(rule.mode, query.mode) ||
             !allows(rule.capabilities, query.machine.compute_capability)) {
             continue;
         }
-        const bool fits = query.kernel.is_usual() ? holds(rule.when.get())
-                                                  : rule.name == query.kernel;
-        if (fits) return &rule;
+        if (!query.kernel.is_usual() && rule.name != query.kernel) continue;
+        if (holds(rule.when.get())) return &rule;
+        if (named == nullptr && !query.kernel.is_usual()) named = &rule;
     }
-    return nullptr;
+    return named;
 }
 
 std::vector<std::string> MachineSoftware::names_of_kernels(OperationKind kind,

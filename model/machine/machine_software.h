@@ -70,12 +70,13 @@ class MachineSoftware {
 
     [[nodiscard]] SoftwareChoice chosen() const { return chosen_; }
 
-    /// The first rule that fits; null if there is none. A kernel asked for by name needs to hold the
-    /// operation, its type and the GPU only.
+    /// The first rule that fits; null if there is none. Of kernels with the name that is asked for,
+    /// the first whose condition holds, or else the first for the operation, its type and the GPU.
     [[nodiscard]] const KernelRule* find(const RuleQuery& query) const;
 
     /// The names of the kernels for an operation of this type.
-    [[nodiscard]] std::vector<std::string> names_of_kernels(OperationKind kind, DataType type) const;
+    [[nodiscard]] std::vector<std::string> names_of_kernels(OperationKind kind,
+                                                            DataType type) const;
 
     [[nodiscard]] const std::vector<KernelRule>& rules() const { return rules_; }
 
