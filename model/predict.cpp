@@ -21,6 +21,7 @@
 #include "model/roof/account.h"
 #include "model/roof/band.h"
 #include "model/software.h"
+#include "model/sparse/predict.h"
 #include "model/streams/predict.h"
 #include "model/token_wise/predict.h"
 
@@ -51,6 +52,9 @@ struct Predictor {
     Outcome operator()(const Mla& op) const { return with_footprint(op, Pass::inference); }
     Outcome operator()(const Moe& op) const {
         return with_memory(Pass::inference, predict(op, execution, machine, &predict));
+    }
+    Outcome operator()(const SparseAttention& op) const {
+        return with_footprint(op, Pass::inference);
     }
     Outcome operator()(const Recurrence& op) const { return with_footprint(op, Pass::inference); }
     Outcome operator()(const TokenWise& op) const { return with_footprint(op, Pass::inference); }

@@ -152,6 +152,9 @@ struct Planner {
     }
     Plan operator()(const model::Mla&) const { throw Refusal("mla has no bundled kernel"); }
     Plan operator()(const model::Moe&) const { throw Refusal("moe has no bundled kernel"); }
+    Plan operator()(const model::SparseAttention&) const {
+        throw Refusal("sparse attention has no bundled kernel");
+    }
     Plan operator()(const model::Recurrence&) const {
         throw Refusal("recurrences have no bundled kernel");
     }

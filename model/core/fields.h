@@ -32,6 +32,8 @@ enum class OperationKind : std::uint8_t {
     matmul,
     attention,
     mla,
+    indexer,
+    sparse_mla,
     moe,
     gdn,
     kda,
@@ -66,7 +68,7 @@ enum class OperationKind : std::uint8_t {
     host_to_device,
     device_to_host
 };
-inline constexpr std::size_t operation_kind_count = 36;
+inline constexpr std::size_t operation_kind_count = 38;
 
 enum class Field : std::uint8_t {
     pattern,

@@ -69,6 +69,23 @@ class FieldsOf {
         unless(Field::rope_dim, op.rope_dim, usual.rope_dim);
         unless(Field::head_dim, op.head_dim, usual.head_dim);
     }
+    void operator()(const SparseAttention& op) {
+        const SparseAttention usual;
+        const bool indexes = op.part == SparsePart::index;
+        type(op.type);
+        if (!indexes) word_unless(Field::kv_dtype, cache_type_of(op), op.type);
+        unless(Field::batch, op.batch, 1);
+        count(Field::heads, op.heads);
+        count(Field::seq_q, op.seq_q);
+        unless(Field::seq_kv, op.seq_kv, op.seq_q);
+        if (indexes) {
+            unless(Field::head_dim, op.head_dim, usual.head_dim);
+            return;
+        }
+        count(Field::topk, op.topk);
+        unless(Field::latent_dim, op.latent_dim, usual.latent_dim);
+        unless(Field::rope_dim, op.rope_dim, usual.rope_dim);
+    }
     void operator()(const Moe& op) {
         type(op.type);
         count(Field::tokens, op.tokens);
@@ -80,12 +97,12 @@ class FieldsOf {
         unless(Field::ep, op.ep, 1);
         unless(Field::distribution, op.load.exponent_thousandths, 0);
         word_unless(Field::weight_dtype, weight_type_of(op), op.type);
-        unless(Field::gated, op.gated ? 1 : 0, 1);
+        if (!op.gated || !is_usually_gated(op)) count(Field::gated, op.gated ? 1 : 0);
     }
     void operator()(const Recurrence& op) {
         const Recurrence usual;
         const bool mamba = op.kind == RecurrenceKind::mamba2;
-        word_unless(Field::part, op.part, usual.part);
+        count(Field::part, static_cast<std::int64_t>(op.part));
         count(Field::phase, static_cast<std::int64_t>(op.phase) + recurrence_phases);
         type(op.type);
         unless(Field::batch, op.batch, usual.batch);

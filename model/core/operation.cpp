@@ -1,5 +1,6 @@
 #include "model/core/operation.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -140,6 +141,28 @@ void check(const Mla& op) {
     if (op.seq_q > op.seq_kv) {
         throw InputError("seq_q must not exceed seq_kv under a causal mask: " +
                          std::to_string(op.seq_q) + " > " + std::to_string(op.seq_kv));
+    }
+}
+
+void check(const SparseAttention& op) {
+    require_plain("dtype", op.type);
+    const bool attends = op.part == SparsePart::attend;
+    require_product({{"batch", op.batch},
+                     {"heads", op.heads},
+                     {"seq_q", op.seq_q},
+                     {"seq_kv", op.seq_kv},
+                     {"head_dim", attends ? op.latent_dim + op.rope_dim : op.head_dim}});
+    if (attends) {
+        check_cache(op.type, op.cache_type);
+        require_edge("topk", op.topk);
+    }
+    if (op.seq_q > op.seq_kv) {
+        throw InputError("seq_q must not exceed seq_kv under a causal mask: " +
+                         std::to_string(op.seq_q) + " > " + std::to_string(op.seq_kv));
+    }
+    if (size_of(op.type) > 2 || op.type == DataType::int8) {
+        throw InputError("dtype: sparse attention is modelled for 16 bits and fp8, not " +
+                         std::string(name_of(op.type)));
     }
 }
 
@@ -373,6 +396,25 @@ std::string_view degree_name(AccessPattern pattern) {
 }
 std::int64_t best_degree(AccessPattern pattern) {
     return pattern == AccessPattern::misaligned ? 0 : 1;
+}
+
+bool is_usually_gated(const Moe& moe) {
+    struct Sizes {
+        std::int64_t hidden;
+        std::int64_t intermediate;
+        std::int64_t topk;
+        std::int64_t experts;
+    };
+    // From the config.json of the models (mlp_hidden_act relu2); hidden may be that of a latent space.
+    constexpr std::array<Sizes, 5> ungated{{{2688, 1856, 6, 128},
+                                            {1024, 2688, 22, 512},
+                                            {4096, 2688, 22, 512},
+                                            {2048, 5120, 22, 512},
+                                            {8192, 5120, 22, 512}}};
+    return std::none_of(ungated.begin(), ungated.end(), [&moe](const Sizes& each) {
+        return moe.hidden == each.hidden && moe.intermediate == each.intermediate &&
+               moe.topk == each.topk && moe.experts == each.experts;
+    });
 }
 
 std::string to_string(const ExpertLoad& load) {

@@ -16,6 +16,7 @@
 
 #include "model/core/data_type.h"
 #include "model/core/recurrent.h"
+#include "model/core/sparse.h"
 #include "model/expression/expression.h"
 
 namespace ridge::model {
@@ -143,6 +144,9 @@ struct Moe {
 [[nodiscard]] constexpr DataType weight_type_of(const Moe& moe) {
     return moe.weight_type.value_or(moe.type);
 }
+/// Whether experts of these sizes have a gate, where nobody says so: not those of published models
+/// with squared ReLU.
+[[nodiscard]] bool is_usually_gated(const Moe& moe);
 /// Columns of the first product per element of the intermediate: gate and up, or up alone.
 [[nodiscard]] constexpr double widening_of(const Moe& moe) {
     return moe.gated ? 2.0 : 1.0;
@@ -294,8 +298,9 @@ struct Collective {
     SwitchAddition nvls = SwitchAddition::automatic;
 };
 
-using Operation = std::variant<Matmul, Attention, Mla, Moe, Recurrence, TokenWise, Elementwise,
-                               RowWise, Transpose, Copy, Gather, Cat, AdamW, Access, Collective>;
+using Operation =
+    std::variant<Matmul, Attention, Mla, SparseAttention, Moe, Recurrence, TokenWise, Elementwise,
+                 RowWise, Transpose, Copy, Gather, Cat, AdamW, Access, Collective>;
 
 /// "matmul", "attention", "elementwise", "softmax", ..., "all_reduce".
 [[nodiscard]] std::string_view name_of(const Operation& operation);

@@ -98,6 +98,23 @@ Mla make_mla(const Parameters& p) {
             .cache_type = cache_type(p, type)};
 }
 
+SparseAttention make_sparse(SparsePart part, const Parameters& p) {
+    const SparseAttention usual;
+    const std::int64_t queries = p.has(seq_q) ? p.count(seq_q) : p.count(seq);
+    const DataType type = enumerator_or(p, dtype, DataType::bf16);
+    return {.part = part,
+            .batch = p.count_or(batch, 1),
+            .heads = p.count(heads),
+            .seq_q = queries,
+            .seq_kv = p.count_or(seq_kv, p.count_or(seq, queries)),
+            .head_dim = p.count_or(head_dim, usual.head_dim),
+            .topk = p.count_or(topk, usual.topk),
+            .latent_dim = p.count_or(latent_dim, usual.latent_dim),
+            .rope_dim = p.count_or(rope_dim, usual.rope_dim),
+            .type = type,
+            .cache_type = cache_type(p, type)};
+}
+
 /// The type of the weights if it differs from that of the computation.
 std::optional<DataType> weight_type(const Parameters& p, DataType type) {
     const DataType weights = enumerator_or(p, weight_dtype, type);
@@ -106,7 +123,7 @@ std::optional<DataType> weight_type(const Parameters& p, DataType type) {
 
 Moe make_moe(const Parameters& p) {
     const DataType type = enumerator_or(p, dtype, DataType::bf16);
-    return {.tokens = p.count(tokens),
+    Moe moe{.tokens = p.count(tokens),
             .hidden = p.count(hidden),
             .intermediate = p.count(intermediate),
             .topk = p.count(topk),
@@ -115,8 +132,9 @@ Moe make_moe(const Parameters& p) {
             .ep = p.count_or(ep, 1),
             .load = {.exponent_thousandths = p.count_or(distribution, 0)},
             .type = type,
-            .weight_type = weight_type(p, type),
-            .gated = p.count_or(gated, 1) != 0};
+            .weight_type = weight_type(p, type)};
+    moe.gated = p.has(gated) ? p.count(gated) != 0 : is_usually_gated(moe);
+    return moe;
 }
 
 Recurrence make_recurrence(RecurrenceKind kind, const Parameters& p) {
@@ -232,6 +250,12 @@ Operation make_operation(OperationKind kind, const Parameters& p) {
             break;
         case Kind::mla:
             operation = make_mla(p);
+            break;
+        case Kind::indexer:
+            operation = make_sparse(SparsePart::index, p);
+            break;
+        case Kind::sparse_mla:
+            operation = make_sparse(SparsePart::attend, p);
             break;
         case Kind::moe:
             operation = make_moe(p);

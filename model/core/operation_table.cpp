@@ -58,10 +58,11 @@ constexpr std::array<FieldInfo, field_count> fields{{
     {tokens, "tokens", FieldKind::count, "tokens of the batch", "batch x seq of gdn, kda, mamba2"},
     {hidden, "hidden", FieldKind::count, "elements of a token"},
     {intermediate, "intermediate", FieldKind::count, "inner width of one expert"},
-    {topk, "topk", FieldKind::count, "experts that each token is sent to, or results of each row"},
+    {topk, "topk", FieldKind::count,
+     "experts that each token is sent to, keys of a query, or results of each row"},
     {experts, "experts", FieldKind::count, "number of experts"},
     {gated, "gated", FieldKind::flag, "experts of three matrices, with a gate, or of two without",
-     "yes"},
+     "yes; no for the sizes of published models without one"},
     {tp, "tp", FieldKind::count, "GPUs that split the inner width of every expert", "1"},
     {ep, "ep", FieldKind::count, "GPUs that share the experts", "1"},
     {distribution, "distribution", FieldKind::word,
@@ -132,6 +133,12 @@ constexpr std::array mla_required{heads};
 constexpr std::array mla_optional{phase, dtype,  kv_dtype,   batch,    seq,
                                   seq_q, seq_kv, latent_dim, rope_dim, head_dim,
                                   impl,  l2,     launch,     software, mode};
+constexpr std::array indexer_optional{dtype, batch, seq,    seq_q,    seq_kv, head_dim,
+                                      impl,  l2,    launch, software, mode};
+constexpr std::array sparse_required{heads, topk};
+constexpr std::array sparse_optional{dtype,  kv_dtype,   batch,    seq,  seq_q,
+                                     seq_kv, latent_dim, rope_dim, impl, l2,
+                                     launch, software,   mode};
 constexpr std::array moe_required{tokens, hidden, intermediate, topk, experts};
 constexpr std::array moe_optional{dtype, weight_dtype, gated,  tp,       ep,  distribution,
                                   impl,  l2,           launch, software, mode};
@@ -210,6 +217,10 @@ const std::array<OperationInfo, operation_kind_count> operations{{
      attention_optional, attention_ways},
     {Kind::mla, "mla", "latent attention (DeepSeek), prefill or absorbed decode", mla_required,
      mla_optional, library_way},
+    {Kind::indexer, "indexer", "scores of all keys of a query, from which sparse attention chooses",
+     mla_required, indexer_optional, fused_way},
+    {Kind::sparse_mla, "sparse_mla", "latent attention over the topk keys that an indexer chose",
+     sparse_required, sparse_optional, fused_way},
     {Kind::moe, "moe", "a block of experts: routing, grouped products, weighted sum", moe_required,
      moe_optional, moe_ways},
     {Kind::gdn, "gdn", "gated delta rule: short convolution, recurrence, or both", delta_required,
@@ -316,6 +327,9 @@ struct KindOf {
     Kind operator()(const Matmul&) const { return Kind::matmul; }
     Kind operator()(const Attention&) const { return Kind::attention; }
     Kind operator()(const Mla&) const { return Kind::mla; }
+    Kind operator()(const SparseAttention& op) const {
+        return op.part == SparsePart::index ? Kind::indexer : Kind::sparse_mla;
+    }
     Kind operator()(const Moe&) const { return Kind::moe; }
     Kind operator()(const Recurrence& op) const {
         return recurrence_kinds[static_cast<std::size_t>(op.kind)];

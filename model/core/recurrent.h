@@ -42,6 +42,8 @@ struct Recurrence {
     std::int64_t conv = 4;    ///< width of the convolution
     std::int64_t chunk = 64;  ///< tokens that a kernel of the prompt takes at once
     DataType type = DataType::bf16;
+
+    friend bool operator==(const Recurrence&, const Recurrence&) = default;
 };
 
 /// Channels of the convolution: q, k and v side by side.
@@ -65,6 +67,8 @@ struct TokenWise {
     std::int64_t batch = 1;  ///< sequences of conv1d
     DataType type = DataType::bf16;
     DataType output = DataType::bf16;  ///< of quantize
+
+    friend bool operator==(const TokenWise&, const TokenWise&) = default;
 };
 
 }  // namespace ridge::model

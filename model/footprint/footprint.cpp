@@ -10,8 +10,8 @@
 #include "hardware/error.h"
 #include "model/attention/blocks.h"
 #include "model/bundled/launch_grid.h"
-#include "model/recurrence/work.h"
-#include "model/token_wise/work.h"
+#include "model/footprint/parts.h"
+#include "model/footprint/serving_operations.h"
 
 namespace ridge::model {
 namespace {
@@ -23,20 +23,6 @@ constexpr double fp32 = 4.0;
 double count(std::int64_t value) {
     return static_cast<double>(value);
 }
-
-class Parts {
-  public:
-    void add(std::string_view name, double bytes, Phase phase) {
-        if (bytes > 0.0) {
-            footprint_.parts.push_back(
-                {.name = name, .bytes = Bytes::from_base(bytes), .phase = phase});
-        }
-    }
-    [[nodiscard]] const Footprint& footprint() const { return footprint_; }
-
-  private:
-    Footprint footprint_;
-};
 
 /// Bytes of attention's tensors over batch and heads.
 struct AttentionSizes {
@@ -152,64 +138,10 @@ Footprint of_operation(const Attention& op, Implementation implementation, Pass 
     return parts.footprint();
 }
 
-Footprint of_operation(const Mla& op, Implementation, Pass) {
-    const double element = count(size_of(op.type));
-    const bool decode = op.phase == MlaPhase::decode;
-    const double rows = count(op.batch) * count(op.heads) * count(op.seq_q) * element;
-    const double keys = count(op.batch) * count(op.seq_kv);
-    const double cached = count(op.latent_dim + op.rope_dim);
-    Parts parts;
-    parts.add("q", rows * (decode ? cached : count(op.head_dim + op.rope_dim)), Phase::input);
-    if (!decode) {
-        parts.add("k, v", keys * count(op.heads) * count(2 * op.head_dim + op.rope_dim) * element,
-                  Phase::input);
-    }
-    parts.add("new latents", count(op.batch) * count(op.seq_q) * cached * element, Phase::input);
-    parts.add("latent cache", keys * cached * count(size_of(cache_type_of(op))), Phase::input);
-    parts.add("out", rows * count(decode ? op.latent_dim : op.head_dim), Phase::output);
-    return parts.footprint();
-}
-
-Footprint of_operation(const Moe& op, Implementation, Pass) {
-    constexpr double token = 2.0;  // bytes of an element outside the experts
-    const double tokens = count(op.tokens) * count(op.hidden) * token;
-    const double pairs = std::max(1.0, count(op.tokens) * count(op.topk) / count(op.ep));
-    const double inner = count(op.intermediate / op.tp);
-    const double hidden = count(op.hidden);
-    const DataType weights = weight_type_of(op);
-    Parts parts;
-    parts.add("tokens", tokens, Phase::input);
-    parts.add("router logits", count(op.tokens) * count(op.experts) * token, Phase::input);
-    parts.add("weights",
-              count(op.experts / op.ep) *
-                  (operand_bytes(weights, widening_of(op) * inner, hidden, Operand::weights) +
-                   operand_bytes(weights, hidden, inner, Operand::weights)),
-              Phase::input);
-    parts.add("gathered rows", operand_bytes(op.type, pairs, hidden), Phase::scratch);
-    parts.add("gates", pairs * widening_of(op) * inner * token, Phase::scratch);
-    parts.add("inner rows", operand_bytes(op.type, pairs, inner), Phase::scratch);
-    parts.add("results", pairs * hidden * token, Phase::scratch);
-    parts.add("out", tokens, Phase::output);
-    return parts.footprint();
-}
-
-Footprint of_operation(const Recurrence& op, Implementation, Pass) {
-    const RecurrenceBytes bytes = recurrence_bytes(op);
-    Parts parts;
-    parts.add("q, k, v", bytes.inputs, Phase::input);
-    parts.add("decays", bytes.gates, Phase::input);
-    parts.add("window of the convolution", bytes.window, Phase::input);
-    parts.add("state", bytes.state, Phase::input);
-    parts.add("out", bytes.outputs, Phase::output);
-    return parts.footprint();
-}
-
-Footprint of_operation(const TokenWise& op, Implementation, Pass) {
-    const TokenWiseBytes bytes = token_wise_bytes(op);
-    Parts parts;
-    parts.add("in", bytes.read, Phase::input);
-    parts.add("out", bytes.written, Phase::output);
-    return parts.footprint();
+/// Operations of serving engines keep all of their tensors for the whole call.
+template <class Op>
+Footprint of_operation(const Op& op, Implementation, Pass) {
+    return footprint_of(op);
 }
 
 Footprint of_operation(const Matmul& op, Implementation, Pass pass) {

@@ -115,4 +115,49 @@ MoeLoad moe_load(const Moe& op) {
     return load;
 }
 
+double ExpertLoads::tiles(double rows_of_tile) const {
+    constexpr double rounding = 1e-6;
+    double sum = 0.0;
+    for (std::size_t i = 0; i < count; ++i) {
+        // Below one row, the load is the probability of a row.
+        sum += rows[i] < 1.0 ? rows[i] : std::ceil((rows[i] - rounding) / rows_of_tile);
+    }
+    return experts * sum / real(static_cast<std::int64_t>(count));
+}
+
+ExpertLoads expert_loads(const Moe& op) {
+    ExpertLoads loads;
+    loads.pairs = moe_load(op).pairs;
+    loads.experts = real(op.experts / op.ep);
+    const double mean = loads.pairs / loads.experts;
+    if (op.load.balanced()) {
+        loads.count = 1;
+        loads.rows[0] = mean;
+        loads.active = std::min(1.0, mean) * loads.experts;
+        return loads;
+    }
+    const bool many = has_many_pairs(op);
+    const double least = many ? 1.0 : least_share;
+    const double most = many ? 0.8 * real(op.tokens) : most_share;
+    const double power = 1.0 - op.load.exponent();
+    const bool logarithmic = std::abs(power) < 1e-9;
+    const double low = logarithmic ? std::log(least) : std::pow(least, power);
+    const double high = logarithmic ? std::log(most) : std::pow(most, power);
+    double sum = 0.0;
+    for (std::size_t i = 0; i < loads.count; ++i) {
+        const double share = (real(static_cast<std::int64_t>(i)) + 0.5) /
+                             real(static_cast<std::int64_t>(loads.count));
+        const double at = low + share * (high - low);
+        loads.rows[i] = logarithmic ? std::exp(at) : std::pow(at, 1.0 / power);
+        sum += loads.rows[i];
+    }
+    double met = 0.0;
+    for (double& each : loads.rows) {
+        each *= mean * real(static_cast<std::int64_t>(loads.count)) / sum;
+        met += std::min(1.0, each);
+    }
+    loads.active = met / real(static_cast<std::int64_t>(loads.count)) * loads.experts;
+    return loads;
+}
+
 }  // namespace ridge::model

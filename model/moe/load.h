@@ -13,6 +13,9 @@
 // Limits: expected values, not a draw of one batch; experts are placed on GPUs at random.
 #pragma once
 
+#include <array>
+#include <cstddef>
+
 #include "model/core/operation.h"
 
 namespace ridge::model {
@@ -25,5 +28,19 @@ struct MoeLoad {
     double inner = 0.0;    ///< its share of the intermediate
 };
 [[nodiscard]] MoeLoad moe_load(const Moe& op);
+
+/// The rows of each expert of the busiest GPU, as equally likely values of their law. (X8)
+struct ExpertLoads {
+    static constexpr std::size_t quantiles = 64;
+    double pairs = 0.0;    ///< of all experts of the GPU
+    double experts = 0.0;  ///< that the GPU holds
+    double active = 0.0;   ///< expected number of those with rows
+    std::array<double, quantiles> rows{};
+    std::size_t count = quantiles;  ///< of `rows` that differ; 1 if the load is balanced
+
+    /// Expected number of tiles of so many rows that cover every expert's rows.
+    [[nodiscard]] double tiles(double rows_of_tile) const;
+};
+[[nodiscard]] ExpertLoads expert_loads(const Moe& op);
 
 }  // namespace ridge::model

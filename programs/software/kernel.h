@@ -9,8 +9,11 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "model/core/data_type.h"
+#include "model/core/recurrent.h"
+#include "model/core/sparse.h"
 #include "programs/graph/program.h"
 
 namespace ridge::programs {
@@ -73,12 +76,16 @@ enum class KernelKind : std::uint8_t {
     collective,    ///< a: bytes, b: GPUs, c: model::CollectiveKind, d: 0 in its own stream
     expert_block,  ///< a: tokens, b: hidden, c: intermediate, d: experts; inputs: active experts
     log_softmax,   ///< a: rows, b: columns
+    serving,       ///< of a serving engine, by its ServingOperation
     unmodelled,    ///< a: elements of the result
     small          ///< a: bytes; much less work than the launch takes
 };
 
 /// Layout of a product's operands: y = x W^T, dx = dy W, dW = dy^T x.
 enum class ProductForm : std::uint8_t { forward, input_gradient, weight_gradient, plain };
+
+/// An operation that serving engines have a kernel of their own for.
+using ServingOperation = std::variant<model::Recurrence, model::SparseAttention, model::TokenWise>;
 
 struct AttentionShape {
     std::int64_t batch = 0;
@@ -110,6 +117,7 @@ struct StepKernel {
     std::int8_t inputs = 1;  ///< tensors read
     ProductForm form = ProductForm::forward;
     bool bias = false;
+    bool gated = true;    ///< of an expert_block
     bool plain = false;   ///< of weights that keep the model's type in a quantised checkpoint
     bool inside = false;  ///< inside a layer, not before or after the layers
     Module module = Module::other;
@@ -120,7 +128,7 @@ struct StepKernel {
     std::int64_t b = 0;
     std::int64_t c = 0;
     std::int64_t d = 1;
-    std::int32_t attention = -1;  ///< index of the AttentionShape
+    std::int32_t attention = -1;  ///< index of the AttentionShape or ServingOperation
     std::string_view name{};      ///< a string literal
 
     friend bool operator==(const StepKernel&, const StepKernel&) = default;

@@ -76,6 +76,8 @@ class ModelRun {
     [[nodiscard]] Buffer product_call(Call& call);
     [[nodiscard]] Buffer elementwise_call(Call& call);
     [[nodiscard]] Buffer attention_call(Call& call);
+    [[nodiscard]] Buffer recurrence_call(Call& call);
+    [[nodiscard]] Buffer sparse_call(Call& call);
     void launch_call(Call& call);
     void split_call(const Code& code, Call& call);
     void check(const Call& call) const;

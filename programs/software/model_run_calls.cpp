@@ -116,10 +116,13 @@ void ModelRun::check(const Call& c) const {
     if (c.instruction.operands > 0 && !may_lack && !c.in[0]) fail("a tensor that nothing made");
     if (pair && !c.in[1]) fail("a tensor that nothing made");
     if (c.op == Op::attention && !c.in[2]) fail("a tensor that nothing made");
+    const bool recurs = c.op == Op::gated_delta || c.op == Op::kimi_delta || c.op == Op::mamba2 ||
+                        c.op == Op::sparse_attention;
     const bool rows = c.op == Op::mean || c.op == Op::softmax || c.op == Op::layer_norm ||
                       c.op == Op::fused_norm || c.op == Op::merged_norm || c.op == Op::grouped ||
-                      c.op == Op::attention || c.op == Op::repeated || c.op == Op::expert_block;
-    const std::size_t sizes = c.op == Op::grouped || c.op == Op::attention ? 4 : 1;
+                      c.op == Op::attention || c.op == Op::repeated || c.op == Op::expert_block ||
+                      recurs;
+    const std::size_t sizes = recurs ? 6 : c.op == Op::grouped || c.op == Op::attention ? 4 : 1;
     for (std::size_t i = 0; i < c.instruction.numbers; ++i) {
         if (c.n(i) < 0 || c.n(i) > most) fail("a size beyond any model");
         if (rows && i < sizes && c.n(i) == 0) fail("a size of zero");
@@ -290,6 +293,12 @@ Buffer ModelRun::product_call(Call& c) {
             return run_.enter_shards(std::move(x), c.n(0), c.name);
         case Op::all_gathered:
             return run_.all_gathered(std::move(x), c.n(0), c.name);
+        case Op::gated_delta:
+        case Op::kimi_delta:
+        case Op::mamba2:
+            return recurrence_call(c);
+        case Op::sparse_attention:
+            return sparse_call(c);
         case Op::unmodelled:
             run_.launch({.kind = KernelKind::unmodelled,
                          .in = x.type(),
@@ -301,6 +310,63 @@ Buffer ModelRun::product_call(Call& c) {
             RIDGE_CONTRACT(c.instruction.results == 0);
             return {};
     }
+}
+
+Buffer ModelRun::recurrence_call(Call& c) {
+    const DataType type = c.in[0].type();
+    model::Recurrence shape{.kind = c.op == Op::mamba2       ? model::RecurrenceKind::mamba2
+                                    : c.op == Op::kimi_delta ? model::RecurrenceKind::kda
+                                                             : model::RecurrenceKind::gdn,
+                            .part = model::RecurrencePart::conv,
+                            .phase = request_.tokens() == 1 ? model::RecurrencePhase::generation
+                                                            : model::RecurrencePhase::context,
+                            .batch = request_.batch,
+                            .seq = request_.tokens(),
+                            .k_heads = c.n(0),
+                            .head_k_dim = c.n(1),
+                            .v_heads = c.n(2),
+                            .head_v_dim = c.n(3),
+                            .conv = c.n(4),
+                            .chunk = c.n(5),
+                            .type = type};
+    run_.serving_kernel(shape, type, request_.training(), "short convolution");
+    shape.part = model::RecurrencePart::scan;
+    run_.serving_kernel(shape, type, request_.training(), c.name);
+    return run_.allocate(shape.batch * shape.seq * shape.v_heads * shape.head_v_dim, type, c.name);
+}
+
+/// The indexer's scores in 8 bits, the choice of keys, and the attention over them.
+Buffer ModelRun::sparse_call(Call& c) {
+    const DataType type = c.in[0].type();
+    const bool training = request_.training();
+    const std::int64_t queries = request_.tokens();
+    const std::int64_t keys = c.n(6);
+    run_.serving_kernel(model::SparseAttention{.part = model::SparsePart::index,
+                                               .batch = request_.batch,
+                                               .heads = c.n(4),
+                                               .seq_q = queries,
+                                               .seq_kv = keys,
+                                               .head_dim = c.n(5),
+                                               .type = DataType::fp8},
+                        type, training, "indexer: scores");
+    run_.serving_kernel(model::TokenWise{.kind = model::TokenKind::topk,
+                                         .rows = request_.batch * queries,
+                                         .cols = keys,
+                                         .width = std::min(c.n(1), keys),
+                                         .type = DataType::fp32,
+                                         .output = DataType::fp32},
+                        type, training, "indexer: choice");
+    run_.serving_kernel(model::SparseAttention{.part = model::SparsePart::attend,
+                                               .batch = request_.batch,
+                                               .heads = c.n(0),
+                                               .seq_q = queries,
+                                               .seq_kv = keys,
+                                               .topk = c.n(1),
+                                               .latent_dim = c.n(2),
+                                               .rope_dim = c.n(3),
+                                               .type = type},
+                        type, training, c.name);
+    return run_.allocate(request_.batch * queries * c.n(0) * c.n(2), type, c.name);
 }
 
 Buffer ModelRun::attention_call(Call& c) {
@@ -368,6 +434,7 @@ void ModelRun::launch_call(Call& c) {
                                 .in = x.type(),
                                 .out = x.type(),
                                 .inputs = static_cast<std::int8_t>(c.n(4)),
+                                .gated = c.n(5) != 0,
                                 .launches = 6,
                                 .a = c.n(0),
                                 .b = c.n(1),

@@ -190,7 +190,11 @@ model::Operation operation_of(const StepKernel& k, const Recorder& recorder) {
                               .intermediate = k.c,
                               .topk = k.inputs,
                               .experts = k.d,
-                              .type = k.in};
+                              .type = k.in,
+                              .gated = k.gated};
+        case KernelKind::serving:
+            return std::visit([](const auto& op) { return model::Operation(op); },
+                              recorder.serving_operations()[static_cast<std::size_t>(k.attention)]);
         case KernelKind::table_sort:
             return moving(16 * k.a);
         case KernelKind::unmodelled:
@@ -342,7 +346,12 @@ void quantise(Entry& entry, const StepKernel& k, Quantisation quantisation) {
         block != nullptr && quantisation != Quantisation::none) {
         const bool bytes =
             quantisation == Quantisation::int8 || quantisation == Quantisation::fp8_block;
-        if (!unpacks(quantisation)) block->type = bytes ? DataType::fp8 : type_of(quantisation);
+        if (unpacks(quantisation)) {
+            const bool whole = quantisation == Quantisation::int4;
+            block->weight_type = whole ? DataType::int4 : DataType::mxfp4;
+        } else {
+            block->type = bytes ? DataType::fp8 : type_of(quantisation);
+        }
         return;
     }
     auto* product = std::get_if<model::Matmul>(&entry.operation);
@@ -391,6 +400,11 @@ Entry entry_of(const Recorder::Counted& counted, const Recorder& recorder, const
     if (auto* latent = std::get_if<model::Mla>(&entry.operation);
         latent != nullptr && request.cache_type != request.type) {
         latent->cache_type = request.cache_type;
+    }
+    if (auto* sparse = std::get_if<model::SparseAttention>(&entry.operation);
+        sparse != nullptr && sparse->part == model::SparsePart::attend &&
+        request.cache_type != request.type) {
+        sparse->cache_type = request.cache_type;
     }
     return entry;
 }

@@ -201,6 +201,9 @@ class Recorder {
     [[nodiscard]] Buffer linear(Buffer x, const Linear& layer, std::string_view name);
     [[nodiscard]] Buffer attention(const Buffer& q, const Buffer& k, const Buffer& v,
                                    const AttentionShape& shape, std::string_view name);
+    /// One kernel of a serving engine; in training it has no time.
+    void serving_kernel(const ServingOperation& operation, model::DataType type, bool training,
+                        std::string_view name);
     /// x[rows, k] times the [k, n] of its expert; rows are sorted by expert.
     [[nodiscard]] Buffer grouped(Buffer x, const Buffer& weights, std::int64_t rows, std::int64_t n,
                                  std::int64_t k, std::int64_t experts, std::string_view name);
@@ -286,6 +289,9 @@ class Recorder {
     };
     [[nodiscard]] const std::vector<Counted>& kernels() const { return kernels_; }
     [[nodiscard]] const std::vector<AttentionShape>& attentions() const { return attentions_; }
+    [[nodiscard]] const std::vector<ServingOperation>& serving_operations() const {
+        return serving_operations_;
+    }
     [[nodiscard]] const model::MemoryPlan& memory() const { return plan_; }
 
   private:
@@ -431,6 +437,7 @@ class Recorder {
     std::vector<Counted> kernels_;
     std::vector<std::int32_t> buckets_;
     std::vector<AttentionShape> attentions_;
+    std::vector<ServingOperation> serving_operations_;
     model::MemoryPlan plan_;
     std::vector<Purpose> purposes_;
     // Handles come last: their destructors use all members above.

@@ -15,7 +15,7 @@ import sys
 HARDWARE = ["hardware"]
 MODEL_CORE = ["model/core", "model/expression"]
 MODEL_BASE = HARDWARE + MODEL_CORE + ["model/machine", "model/roof", "model/bundled"]
-MODEL = MODEL_BASE + ["model", "model/catalogue", "model/engine", "model/matmul", "model/attention", "model/mla", "model/moe", "model/recurrence", "model/token_wise", "model/streams", "model/access",
+MODEL = MODEL_BASE + ["model", "model/catalogue", "model/engine", "model/matmul", "model/attention", "model/mla", "model/sparse", "model/moe", "model/recurrence", "model/token_wise", "model/streams", "model/access",
                       "model/collectives", "model/footprint", "model/allocator", "model/residual", "model/energy"]
 RECORD = MODEL + ["measure/statistics", "measure/record"]
 CUDA = "measure/cuda/"
@@ -34,6 +34,7 @@ ROOMS = {
     "model/mla": MODEL_BASE,
     "model/moe": MODEL_BASE,
     "model/recurrence": MODEL_BASE,
+    "model/sparse": MODEL_BASE,
     "model/token_wise": MODEL_BASE,
     "model/streams": MODEL_BASE,
     "model/access": MODEL_BASE,
@@ -41,7 +42,7 @@ ROOMS = {
     "model/allocator": HARDWARE,
     "model/residual": MODEL_BASE,
     "model/energy": MODEL_BASE,
-    "model/footprint": MODEL_BASE + ["model/attention", "model/allocator", "model/recurrence", "model/token_wise"],
+    "model/footprint": MODEL_BASE + ["model/attention", "model/allocator", "model/recurrence", "model/sparse", "model/token_wise"],
     "model": MODEL,
     "measure/statistics": HARDWARE,
     "measure/record": MODEL + ["measure/statistics"],

@@ -95,36 +95,6 @@ Access random_access(Random& random) {
             .type = reads ? random.pick(plain_types) : DataType::fp32};
 }
 
-template <class Op, class Member>
-void grow(std::vector<std::pair<std::string, Operation>>& larger, const Op& op, const char* name,
-          Member member) {
-    for (const std::int64_t by : {op.*member, std::int64_t{1}}) {
-        Op changed = op;
-        changed.*member += by;
-        larger.emplace_back(name, changed);
-    }
-}
-
-std::vector<std::pair<std::string, Operation>> grown_attention(const Attention& op) {
-    std::vector<std::pair<std::string, Operation>> larger;
-    grow(larger, op, "batch", &Attention::batch);
-    // With more keys, a window that hides no key begins to hide some, which some kernels refuse.
-    const bool idle = op.window > 0 && without_idle_masks(op).window == 0;
-    if (!idle) grow(larger, op, "seq_kv", &Attention::seq_kv);
-    // A window lies before a single query, but on both sides of one of several queries (eq. A3).
-    const bool turns = op.window > 0 && !op.causal && op.seq_q == 1;
-    if ((!op.causal || op.seq_q * 2 <= op.seq_kv) && !turns && !idle) {
-        grow(larger, op, "seq_q", &Attention::seq_q);
-    }
-    if (op.window > 0) grow(larger, op, "window", &Attention::window);
-    Attention heads = op;
-    heads.heads *= 2;
-    larger.emplace_back("heads", heads);
-    heads.kv_heads *= 2;
-    larger.emplace_back("heads and kv_heads", heads);
-    return larger;
-}
-
 }  // namespace
 
 Attention random_attention(Random& random, Heads heads) {
@@ -222,6 +192,19 @@ Moe random_moe(Random& random) {
             .gated = random.coin()};
 }
 
+SparseAttention random_sparse(Random& random, SparsePart part) {
+    const bool indexes = part == SparsePart::index;
+    const std::int64_t keys = random.size(32768);
+    SparseAttention op{.part = part,
+                       .batch = random.size(64),
+                       .heads = random.size(128),
+                       .seq_q = random.coin() ? 1 : random.whole(1, keys),
+                       .seq_kv = keys,
+                       .type = indexes ? DataType::fp8 : DataType::bf16};
+    if (!indexes) op.topk = random.size(4096);
+    return op;
+}
+
 Recurrence random_recurrence(Random& random, RecurrenceKind kind) {
     const auto phase = static_cast<RecurrencePhase>(random.whole(0, 2));
     const std::int64_t keys = random.size(32);
@@ -264,6 +247,8 @@ int weight_of(OperationKind kind) {
         case OperationKind::elementwise:
         case OperationKind::access:
             return 6;
+        case OperationKind::indexer:
+        case OperationKind::sparse_mla:
         case OperationKind::gdn:
         case OperationKind::kda:
         case OperationKind::mamba2:
@@ -299,6 +284,10 @@ Operation random_operation(Random& random, OperationKind kind) {
             return random_mla(random);
         case OperationKind::moe:
             return random_moe(random);
+        case OperationKind::indexer:
+            return random_sparse(random, SparsePart::index);
+        case OperationKind::sparse_mla:
+            return random_sparse(random, SparsePart::attend);
         case OperationKind::gdn:
         case OperationKind::kda:
         case OperationKind::mamba2:
@@ -386,94 +375,6 @@ Execution random_execution(const Operation& operation, Random& random) {
         execution.tile = Tile{128, 64, 32};
     }
     return execution;
-}
-
-namespace {
-
-struct Grow {
-    using Larger = std::vector<std::pair<std::string, Operation>>;
-
-    Larger operator()(const Matmul& op) const {
-        Larger larger;
-        grow(larger, op, "batch", &Matmul::batch);
-        grow(larger, op, "m", &Matmul::m);
-        grow(larger, op, "n", &Matmul::n);
-        grow(larger, op, "k", &Matmul::k);
-        return larger;
-    }
-    Larger operator()(const Attention& op) const { return grown_attention(op); }
-    Larger operator()(const Mla& op) const {
-        Larger larger = one(op, "batch", &Mla::batch);
-        grow(larger, op, "heads", &Mla::heads);
-        if (op.seq_q == 1) grow(larger, op, "seq_kv", &Mla::seq_kv);
-        return larger;
-    }
-    Larger operator()(const Moe& op) const {
-        Larger larger = one(op, "tokens", &Moe::tokens);
-        grow(larger, op, "hidden", &Moe::hidden);
-        Moe wider = op;
-        wider.intermediate *= 2;
-        larger.emplace_back("intermediate", wider);
-        return larger;
-    }
-    Larger operator()(const Recurrence& op) const {
-        Larger larger = one(op, "batch", &Recurrence::batch);
-        if (op.phase != RecurrencePhase::generation) grow(larger, op, "seq", &Recurrence::seq);
-        Recurrence wider = op;
-        wider.v_heads *= 2;
-        larger.emplace_back("v_heads", wider);
-        return larger;
-    }
-    Larger operator()(const TokenWise& op) const {
-        Larger larger = one(op, "rows", &TokenWise::rows);
-        grow(larger, op, "cols", &TokenWise::cols);
-        return larger;
-    }
-    Larger operator()(const Elementwise& op) const {
-        return one(op, "elements", &Elementwise::elements);
-    }
-    Larger operator()(const Copy& op) const { return one(op, "elements", &Copy::elements); }
-    Larger operator()(const Access& op) const {
-        Larger larger = one(op, "elements", &Access::elements);
-        const bool most = op.degree >= 16;  // twice this degree must stay within a warp
-        if (op.pattern != AccessPattern::misaligned && !most) {
-            grow(larger, op, "degree", &Access::degree);
-        }
-        return larger;
-    }
-    Larger operator()(const Collective& op) const { return one(op, "bytes", &Collective::bytes); }
-    Larger operator()(const RowWise& op) const { return matrix(op); }
-    Larger operator()(const Transpose& op) const { return matrix(op); }
-    Larger operator()(const Cat& op) const {
-        Larger larger = matrix(op);
-        grow(larger, op, "inputs", &Cat::inputs);
-        return larger;
-    }
-    Larger operator()(const AdamW& op) const { return one(op, "elements", &AdamW::elements); }
-    Larger operator()(const Gather& op) const {
-        Larger larger = matrix(op);
-        grow(larger, op, "table_rows", &Gather::table_rows);
-        return larger;
-    }
-
-    template <class Op>
-    static Larger matrix(const Op& op) {
-        Larger larger = one(op, "rows", &Op::rows);
-        grow(larger, op, "cols", &Op::cols);
-        return larger;
-    }
-    template <class Op, class Member>
-    static Larger one(const Op& op, const char* name, Member member) {
-        Larger larger;
-        grow(larger, op, name, member);
-        return larger;
-    }
-};
-
-}  // namespace
-
-std::vector<std::pair<std::string, Operation>> grown(const Operation& operation) {
-    return std::visit(Grow{}, operation);
 }
 
 std::string describe(const Operation& operation) {

@@ -5,6 +5,7 @@
 #include "model/moe/work.h"
 #include "model/predict.h"
 #include "model/recurrence/work.h"
+#include "model/sparse/work.h"
 #include "model/token_wise/work.h"
 #include "tests/catch.h"
 #include "tests/model/machines.h"
@@ -79,6 +80,24 @@ TEST_CASE("recurrences refuse sizes that do not fit together", "[recurrence]") {
     CHECK(problem_of("gdn seq=2 k_heads=2 dtype=fp8").find("dtype") != std::string::npos);
 }
 
+TEST_CASE("the indexer scores all keys, and the attention sees the chosen ones", "[sparse]") {
+    const auto scores = make<SparseAttention>("indexer heads=64 seq_q=4 seq_kv=1000 dtype=fp8");
+    CHECK(keys_of_query(scores) == 998.5);
+    CHECK(sparse_work(scores).tensor.base() == 2.0 * 64.0 * 128.0 * 4.0 * 998.5);
+    CHECK(sparse_bytes(scores).keys == 1000.0 * 128.0);
+    CHECK(sparse_bytes(scores).out == 4.0 * 998.5 * 4.0);
+    const auto one = make<SparseAttention>("sparse_mla heads=128 topk=2048 seq_q=1 seq_kv=65536");
+    CHECK(keys_of_query(one) == 2048.0);
+    CHECK(sparse_work(one).tensor.base() == 2.0 * 128.0 * 2048.0 * (576.0 + 512.0));
+    CHECK(sparse_bytes(one).keys == 2048.0 * 576.0 * 2.0);
+    // The first 2048 queries of a prompt of 4096 see 1 to 2048 keys.
+    const auto prompt = make<SparseAttention>("sparse_mla heads=1 topk=2048 seq=4096");
+    CHECK(keys_of_query(prompt) == 0.5 * 2048.0 + 0.5 * 1024.5);
+    CHECK_THROWS_AS(make<SparseAttention>("sparse_mla heads=1 topk=8 seq_q=9 seq_kv=8"),
+                    InputError);
+    CHECK_THROWS_AS(make<SparseAttention>("indexer heads=1 seq=8 dtype=fp32"), InputError);
+}
+
 TEST_CASE("operations on tokens move each element once", "[token_wise]") {
     const auto bytes = [](const char* text) { return token_wise_bytes(make<TokenWise>(text)); };
     CHECK(bytes("swiglu rows=8 cols=32").read == 8.0 * 64.0 * 2.0);
@@ -107,6 +126,10 @@ TEST_CASE("experts count the bytes of their own weights, and two matrices withou
     CHECK(expert_bytes(narrow) == 3.0 * 512.0 * 256.0 * (0.5 + 2.0 / 128.0));
     CHECK(expert_bytes(open) == 2.0 * 512.0 * 256.0 * 2.0);
     CHECK(moe_work(open).tensor.base() == Approx(moe_work(plain).tensor.base() * 2.0 / 3.0));
+    const auto published =
+        make<Moe>("moe tokens=1 hidden=2688 intermediate=1856 topk=6 experts=128");
+    CHECK_FALSE(published.gated);
+    CHECK(make<Moe>("moe tokens=1 hidden=2688 intermediate=1856 topk=6 experts=128 gated").gated);
     CHECK_THROWS_AS(make<Moe>("moe tokens=1 hidden=8 intermediate=8 topk=1 experts=1 dtype=int4"),
                     InputError);
 }
