@@ -141,6 +141,16 @@ std::int64_t experts_hit(std::int64_t rows, std::int64_t experts) {
     return std::clamp<std::int64_t>(std::llround(all * (1.0 - missed)), 1, experts);
 }
 
+model::Operation experts_of(const StepKernel& k) {
+    return model::Moe{.tokens = k.a,
+                      .hidden = k.b,
+                      .intermediate = k.c,
+                      .topk = k.inputs,
+                      .experts = k.d,
+                      .type = k.in,
+                      .gated = k.gated};
+}
+
 model::Operation operation_of(const StepKernel& k, const Recorder& recorder) {
     switch (k.kind) {
         case KernelKind::pointwise:
@@ -185,13 +195,7 @@ model::Operation operation_of(const StepKernel& k, const Recorder& recorder) {
                                      .bytes = k.a,
                                      .type = k.in};
         case KernelKind::expert_block:
-            return model::Moe{.tokens = k.a,
-                              .hidden = k.b,
-                              .intermediate = k.c,
-                              .topk = k.inputs,
-                              .experts = k.d,
-                              .type = k.in,
-                              .gated = k.gated};
+            return experts_of(k);
         case KernelKind::serving:
             return std::visit([](const auto& op) { return model::Operation(op); },
                               recorder.serving_operations()[static_cast<std::size_t>(k.attention)]);
