@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "hardware/error.h"
@@ -9,10 +10,12 @@
 #include "model/attention/predict.h"
 #include "model/collectives/predict.h"
 #include "model/compiled_product.h"
+#include "model/core/engine_operations.h"
 #include "model/core/fields.h"
 #include "model/energy/energy.h"
 #include "model/engine/predict.h"
 #include "model/footprint/footprint.h"
+#include "model/machine/machine_software.h"
 #include "model/matmul/predict.h"
 #include "model/mla/predict.h"
 #include "model/moe/predict.h"
@@ -165,8 +168,29 @@ void conclude(Prediction& prediction, const Operation& operation, const Machine&
 
 }  // namespace
 
+namespace {
+
+/// By an engine's kernel, although nobody named the engine; empty if none is known.
+std::optional<Outcome> predict_in_engine(const Operation& operation, const Execution& execution,
+                                         const Machine& machine) {
+    if (!machine.software || execution.implementation != Implementation::automatic ||
+        !runs_in_engines_only(kind_of(operation))) {
+        return std::nullopt;
+    }
+    Execution chosen = execution;
+    chosen.software = machine.software->chosen();
+    const SoftwareRun run = run_of(operation, chosen, machine);
+    if (run.machine == nullptr || run.kernel == nullptr) return std::nullopt;
+    return predict_engine(operation, run);
+}
+
+}  // namespace
+
 Outcome predict(const Operation& operation, const Execution& execution, const Machine& machine) {
     if (is_chosen(execution)) return predict_chosen(operation, execution, machine);
+    if (auto in_engine = predict_in_engine(operation, execution, machine)) {
+        return std::move(*in_engine);
+    }
     Outcome outcome = analytic(operation, execution, machine);
     auto* const prediction = std::get_if<Prediction>(&outcome);
     if (prediction == nullptr) return outcome;
@@ -205,6 +229,9 @@ WarmAndCold predict_warm_and_cold(const Operation& operation, Execution executio
     execution.l2 = L2State::warm;
     Outcome warm = predict(operation, execution, machine);
     execution.l2 = L2State::cold;
+    if (auto in_engine = predict_in_engine(operation, execution, machine)) {
+        return {.warm = std::move(warm), .cold = std::move(*in_engine)};
+    }
     Outcome cold = analytic(operation, execution, machine);
     auto* const prediction = std::get_if<Prediction>(&cold);
     if (prediction != nullptr && correct(*prediction, operation, execution, machine)) {

@@ -22,7 +22,9 @@ namespace ridge::measure {
 namespace {
 
 /// Tables of engines that the laws cover.
-const std::vector<std::string> tables{"engine_matmul", "engine_attention"};
+const std::vector<std::string> tables{"engine_matmul",     "engine_attention", "engine_moe",
+                                      "engine_all_reduce", "engine_gdn",       "engine_kda",
+                                      "engine_mamba2"};
 
 /// Laws have many parameters that share their effects: along such a valley the cost hardly changes.
 constexpr int most_fit_steps = 400;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "hardware/error.h"
+#include "model/core/engine_operations.h"
 #include "model/machine/schema.h"
 
 namespace ridge::model {
@@ -155,8 +156,11 @@ std::vector<KernelRule> usual_rules(std::span<const StackPart> stack) {
     for (const StackPart& part : stack) {
         std::vector<KernelRule> all;
         add_rules(*part.software, all);
-        std::copy_if(all.begin(), all.end(), std::back_inserter(rules),
-                     [](const KernelRule& rule) { return rule.mode != RunMode::usual; });
+        std::copy_if(all.begin(), all.end(), std::back_inserter(rules), [](const KernelRule& rule) {
+            const auto& kinds = rule.operations;
+            return rule.mode != RunMode::usual ||
+                   (rule.recipe && std::any_of(kinds.begin(), kinds.end(), &runs_in_engines_only));
+        });
     }
     return rules;
 }

@@ -135,6 +135,15 @@ std::vector<std::string_view> names_of(const std::array<Enumerator, size>& all) 
 
 }  // namespace
 
+std::int64_t number_of_word(std::string_view text) {
+    const auto place = [text](const auto& words) {
+        return std::find(words.begin(), words.end(), text) - words.begin();
+    };
+    if (const auto at = place(parts_of_recurrence); at < std::ssize(parts_of_recurrence)) return at;
+    if (const auto at = place(phases); at < std::ssize(phases)) return at;
+    return static_cast<std::int64_t>(parse_data_type(text, "a word"));
+}
+
 std::vector<std::string_view> words_of(const OperationInfo& operation, Field field) {
     const auto listed = [](const auto& words) {
         return std::vector<std::string_view>(words.begin(), words.end());

@@ -201,6 +201,10 @@ struct OperationAlias {
 /// they cannot be listed, and for fields that are not words.
 [[nodiscard]] std::vector<std::string_view> words_of(const OperationInfo& operation, Field field);
 
+/// The number of a word of a data type, of a recurrence's part or phase, as fields keep it. Throws an
+/// InputError that suggests the nearest type.
+[[nodiscard]] std::int64_t number_of_word(std::string_view text);
+
 class Parameters {
   public:
     /// Parses `text` as the field's kind. Throws an InputError that names the field. A word of version

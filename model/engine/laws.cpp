@@ -5,6 +5,10 @@
 
 #include "model/engine/attention_parts.h"
 #include "model/engine/attention_tiles.h"
+#include "model/engine/expert_block.h"
+#include "model/engine/peer_reduce.h"
+#include "model/engine/query_blocks.h"
+#include "model/engine/recurrences.h"
 #include "model/engine/tiled_product.h"
 
 namespace ridge::model {
@@ -12,10 +16,16 @@ namespace {
 
 using LawFunction = LawTime (*)(const LawCall& call);
 
-constexpr std::array<std::pair<std::string_view, LawFunction>, 3> functions{
+constexpr std::array<std::pair<std::string_view, LawFunction>, 9> functions{
     {{"tiled_product", &tiled_product},
      {"attention_tiles", &attention_tiles},
-     {"attention_parts", &attention_parts}}};
+     {"attention_parts", &attention_parts},
+     {"expert_block", &expert_block},
+     {"peer_reduce", &peer_reduce},
+     {"channel_conv", &channel_conv},
+     {"chunked_scan", &chunked_scan},
+     {"state_step", &state_step},
+     {"query_blocks", &query_blocks}}};
 
 std::vector<LawFunction> by_index() {
     std::vector<LawFunction> all(law_table().size(), nullptr);

@@ -23,9 +23,7 @@ class EngineNames final : public Names {
         return field ? static_cast<std::int32_t>(*field) : -1;
     }
     std::int32_t local(std::string_view /*name*/) override { return -1; }
-    std::int64_t word(std::string_view text) override {
-        return static_cast<std::int64_t>(parse_data_type(text, "a word"));
-    }
+    std::int64_t word(std::string_view text) override { return number_of_word(text); }
     [[nodiscard]] std::vector<std::string> all() const override {
         std::vector<std::string> names(gpu_symbols.begin(), gpu_symbols.end());
         for (const FieldInfo& each : field_table()) names.emplace_back(each.name);

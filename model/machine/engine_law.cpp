@@ -7,6 +7,10 @@
 #include "hardware/error.h"
 #include "hardware/nearest.h"
 #include "model/machine/attention_walk_parameters.h"
+#include "model/machine/expert_block_parameters.h"
+#include "model/machine/peer_reduce_parameters.h"
+#include "model/machine/query_block_parameters.h"
+#include "model/machine/recurrence_parameters.h"
 #include "model/machine/tiled_product_parameters.h"
 
 namespace ridge::model {
@@ -42,7 +46,31 @@ std::vector<LawInfo> all_laws() {
                               {.name = "attention_parts",
                                .title = "attention of an engine, one query",
                                .attributes = attention_walk_attributes(),
-                               .parameters = rows_of(attention_parts_table())}};
+                               .parameters = rows_of(attention_parts_table())},
+                              {.name = "expert_block",
+                               .title = "block of experts of an engine",
+                               .attributes = expert_block_attributes(),
+                               .parameters = rows_of(expert_block_table())},
+                              {.name = "peer_reduce",
+                               .title = "all-reduce of an engine",
+                               .attributes = peer_reduce_attributes(),
+                               .parameters = rows_of(peer_reduce_table())},
+                              {.name = "channel_conv",
+                               .title = "short convolution of an engine",
+                               .attributes = channel_conv_attributes(),
+                               .parameters = rows_of(channel_conv_table())},
+                              {.name = "chunked_scan",
+                               .title = "recurrence of a prompt of an engine",
+                               .attributes = chunked_scan_attributes(),
+                               .parameters = rows_of(chunked_scan_table())},
+                              {.name = "state_step",
+                               .title = "recurrence of a token of an engine",
+                               .attributes = state_step_attributes(),
+                               .parameters = rows_of(state_step_table())},
+                              {.name = "query_blocks",
+                               .title = "queries with keys of their own of an engine",
+                               .attributes = query_blocks_attributes(),
+                               .parameters = rows_of(query_blocks_table())}};
     for (const LawInfo& each : laws) {
         RIDGE_CONTRACT(each.attributes.size() <= most_attributes);
         RIDGE_CONTRACT(each.parameters.size() <= most_law_parameters);

@@ -28,7 +28,7 @@ ROOMS = {
     "model/machine": HARDWARE + MODEL_CORE,
     "model/catalogue": HARDWARE + MODEL_CORE + ["model/machine"],
     "model/roof": HARDWARE + MODEL_CORE + ["model/machine"],
-    "model/engine": HARDWARE + MODEL_CORE + ["model/machine", "model/roof", "model/attention"],
+    "model/engine": HARDWARE + MODEL_CORE + ["model/machine", "model/roof", "model/attention", "model/moe", "model/recurrence", "model/sparse"],
     "model/matmul": MODEL_BASE,
     "model/attention": MODEL_BASE,
     "model/mla": MODEL_BASE,

@@ -1,0 +1,158 @@
+// Laws of engine kernels beside products, worked by hand.
+#include <cmath>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "model/core/fields.h"
+#include "model/engine/laws.h"
+#include "model/moe/load.h"
+#include "model/moe/work.h"
+#include "model/predict.h"
+#include "model/recurrence/work.h"
+#include "tests/catch.h"
+#include "tests/model/machines.h"
+#include "tests/model/parsed.h"
+
+namespace ridge::model {
+namespace {
+
+using test::h200;
+
+/// A kernel of that law with these values in base units; the others are as where no file states them.
+LawTime law_of(const std::string& law, const std::string& text,
+               const std::map<std::string, double>& values, LawAttributes attributes = {},
+               Execution execution = {}) {
+    const LawInfo& info = law_table()[law_index(law)];
+    EngineKernel kernel;
+    auto recipe = std::make_shared<EngineRecipe>();
+    recipe->law = law_index(law);
+    kernel.recipe = recipe;
+    for (std::size_t i = 0; i < info.parameters.size(); ++i) {
+        const auto stated = values.find(std::string(info.parameters[i].name));
+        kernel.values[i] = stated != values.end() ? stated->second : info.parameters[i].usual;
+    }
+    const OperationText parsed = parse_operation(text);
+    const Operation operation = make_operation(parsed.kind, parsed.parameters);
+    const Outcome counts = predict(operation, {}, h200());
+    const Work work = std::get<Prediction>(counts).work;
+    return time_of({.operation = operation,
+                    .execution = execution,
+                    .machine = h200(),
+                    .kernel = kernel,
+                    .attributes = attributes,
+                    .work = work});
+}
+
+constexpr double us = 1e-6;
+
+TEST_CASE("an engine's all-reduce takes the fastest way", "[engine]") {
+    const std::map<std::string, double> values{
+        {"one_start", 3 * us}, {"peer", 0.5 * us},       {"one_rate", 0.5},
+        {"two_start", 6 * us}, {"two_rate", 0.5},        {"library_start", 20 * us},
+        {"library_rate", 0.8}, {"eight", 1.25},          {"host", 25 * us},
+        {"four", 1.0},         {"library_host", 30 * us}};
+    const auto time = [&](const std::string& bytes, const std::string& gpus, std::int64_t own) {
+        LawAttributes attributes{};
+        attributes[0] = own;
+        return law_of("peer_reduce", "all_reduce bytes=" + bytes + " gpus=" + gpus, values,
+                      attributes);
+    };
+    const double link = 450e9;
+    CHECK(time("32768", "4", 1).kernels.base() ==
+          Approx(3 * us + 3 * 0.5 * us + 3 * 32768 / (0.5 * link)));
+    CHECK(time("2097152", "8", 1).kernels.base() ==
+          Approx(6 * us + 7 * us + 2.0 * 7 / 8 * 2097152 / (0.5 * link)));
+    CHECK(time("1073741824", "8", 1).kernels.base() ==
+          Approx(20 * us + 2.0 * 7 / 8 * 1073741824 / (0.8 * 1.25 * link)));
+    CHECK(time("32768", "4", 0).kernels.base() > 20 * us);
+    CHECK(time("32768", "4", 1).host.base() == Approx(25 * us));
+    CHECK(time("32768", "4", 0).host.base() == Approx(30 * us));
+}
+
+TEST_CASE("a convolution is a fixed time and a stream", "[engine]") {
+    const std::map<std::string, double> values{
+        {"start", 2 * us}, {"sequence", 0.1 * us}, {"rate", 10.0}, {"held", 1.0}};
+    const LawTime one = law_of("channel_conv", "gdn part=conv seq=1 batch=4 k_heads=1", values);
+    const double bytes = 2.0 * 4 * 4 * 384 * 2;  // one token and three before, of 384 channels
+    CHECK(one.kernels.base() ==
+          Approx(2 * us + 0.4 * us + bytes / (10.0 * 1.98e9 * 132)).epsilon(1e-6));
+    LawAttributes keys{};
+    keys[0] = 1;
+    const LawTime less =
+        law_of("channel_conv", "gdn part=conv seq=1 batch=4 k_heads=1", values, keys);
+    CHECK((less.kernels - Time::from_base(2.4 * us)).base() ==
+          Approx(bytes / 3.0 / (10.0 * 1.98e9 * 132)).epsilon(1e-4));
+}
+
+TEST_CASE("heads go along their chunks in waves", "[engine]") {
+    const std::map<std::string, double> values{{"start", 5 * us}, {"step", 1980.0},
+                                               {"block", 3960.0}, {"rate", 1e5},
+                                               {"dram", 100.0},   {"state", 100.0}};
+    const auto time = [&](const std::string& shape) {
+        return law_of("chunked_scan", "gdn phase=context k_heads=4 " + shape, values)
+            .kernels.base();
+    };
+    // 4 heads of one sequence: a chunk takes 1 us, 64 chunks one after the other.
+    CHECK(time("seq=4096") == Approx(5 * us + 64 * us + 2 * us).epsilon(0.02));
+    // 264 heads are two waves.
+    CHECK(time("seq=4096 batch=66") == Approx(5 * us + 2 * (64 * us + 2 * us)).epsilon(0.02));
+}
+
+TEST_CASE("a step moves the states, drafted tokens one each", "[engine]") {
+    const std::map<std::string, double> values{{"start", 4 * us}, {"rate", 1e5}};
+    const LawTime one = law_of("state_step", "kda seq=1 batch=512 k_heads=32", values);
+    const double states = 512.0 * 32 * 128 * 128 * 4;
+    CHECK(one.kernels.base() == Approx(4 * us + 2 * states / 4.8e12).epsilon(0.02));
+    const LawTime drafted =
+        law_of("state_step", "kda phase=verify seq=3 batch=512 k_heads=32", values);
+    CHECK(drafted.kernels.base() == Approx(4 * us + 4 * states / 4.8e12).epsilon(0.02));
+}
+
+TEST_CASE("queries run in rounds along their keys", "[engine]") {
+    const std::map<std::string, double> values{{"start", 3 * us}, {"key", 19.8}};
+    const LawTime few =
+        law_of("query_blocks", "sparse_mla heads=128 topk=2048 seq_q=1 seq_kv=9000", values);
+    CHECK(few.kernels.base() == Approx(3 * us + 2048 * 0.01 * us));
+    const LawTime many =
+        law_of("query_blocks", "indexer heads=64 batch=264 seq_q=1 seq_kv=9000 dtype=fp8", values);
+    CHECK(many.kernels.base() == Approx(3 * us + 2 * 9000 * 0.01 * us));
+}
+
+TEST_CASE("rows of one expert fill whole tiles, and weights are read once", "[engine]") {
+    const std::map<std::string, double> values{{"start", 20 * us}, {"rows", 1e5},
+                                               {"tokens", 1e5},    {"load", 1e5},
+                                               {"dram", 0.5},      {"overlap", 1e-4}};
+    // 64 tokens at 2 of 8 experts: 16 rows each, all experts' weights.
+    const std::string shape =
+        "moe tokens=64 hidden=4096 intermediate=14336 topk=2 experts=8 dtype=bf16";
+    const LawTime t = law_of("expert_block", shape, values);
+    const double weights = 8.0 * 3 * 4096 * 14336 * 2;
+    CHECK(t.kernels.base() == Approx(20 * us + weights / (0.5 * 4.8e12)).epsilon(0.03));
+    CHECK(t.dram_read.base() == Approx(weights).epsilon(0.01));
+    // 4-bit weights, unless an engine unpacks them beforehand.
+    const LawTime narrow = law_of("expert_block", shape + " weight_dtype=mxfp4", values);
+    CHECK(narrow.dram_read.base() == Approx(weights * 0.53125 / 2).epsilon(0.01));
+    LawAttributes unpacked{};
+    unpacked[2] = 1;
+    const LawTime wide = law_of("expert_block", shape + " weight_dtype=mxfp4", values, unpacked);
+    CHECK(wide.dram_read.base() == Approx(weights).epsilon(0.01));
+}
+
+TEST_CASE("loads of experts add up to the pairs, and tiles cover them", "[moe]") {
+    const auto even = expert_loads(
+        test::make<Moe>("moe tokens=100 hidden=64 intermediate=64 topk=4 experts=8 ep=2"));
+    CHECK(even.pairs == 200.0);
+    CHECK(even.active == 4.0);
+    CHECK(even.tiles(16.0) == 4.0 * 4.0);  // 50 rows each
+    const auto uneven = expert_loads(test::make<Moe>(
+        "moe tokens=1000 hidden=64 intermediate=64 topk=4 experts=64 distribution=power_law_1.2"));
+    double sum = 0.0;
+    for (const double each : uneven.rows) sum += each;
+    CHECK(sum / 64.0 * 64.0 == Approx(4000.0));
+    CHECK(uneven.tiles(1e9) == Approx(64.0));
+    CHECK(uneven.tiles(16.0) > 4000.0 / 16.0);
+}
+
+}  // namespace
+}  // namespace ridge::model
