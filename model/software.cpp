@@ -90,6 +90,14 @@ SoftwareRun run_of(const Operation& operation, const Execution& execution, const
     if (execution.implementation != Implementation::automatic) return run;
     choose_implementation(operation, execution, run);
     if (!run.refusal.empty()) run.machine = nullptr;
+    // A version that no file describes runs as the nearest one.
+    const std::string_view chosen = run.asked.name();
+    const std::string_view wanted = execution.software.name();
+    const bool of_family = chosen.size() > wanted.size() && chosen.starts_with(wanted);
+    if (!wanted.empty() && chosen != wanted && !of_family && run.fitted.is_usual()) {
+        run.fitted = run.asked;
+        run.asked = execution.software;
+    }
     return run;
 }
 

@@ -103,6 +103,25 @@ const Software* newest_of(std::span<const Software> all, std::string_view family
     return newest;
 }
 
+/// For an engine's version that no file describes: the newest older one, else the oldest. A build
+/// without a release ("0.1.dev19262") counts as the newest. Null if no engine is called so.
+const Software* nearest_version(std::span<const Software> all, std::string_view name) {
+    const SoftwareName parts = split_name(name);
+    if (parts.version.empty()) return nullptr;
+    const Software* const newest = newest_of(all, parts.family);
+    if (newest == nullptr || newest->program != "serving") return nullptr;
+    if (parts.version.find("dev") != std::string_view::npos) return newest;
+    const Software* older = nullptr;
+    const Software* oldest = newest;
+    for (const Software& each : all) {
+        if (each.family != parts.family) continue;
+        if (is_older(each.name, oldest->name)) oldest = &each;
+        if (is_older(name, each.name)) continue;
+        if (older == nullptr || is_older(older->name, each.name)) older = &each;
+    }
+    return older != nullptr ? older : oldest;
+}
+
 std::vector<const Software*> other_versions(std::span<const Software> all, const Software& of) {
     std::vector<const Software*> others;
     for (const Software& each : all) {
@@ -172,6 +191,7 @@ const Software& find_software(std::span<const Software> all, std::string_view na
     }
     const Software* const newest = newest_of(all, name);
     if (newest != nullptr) return *newest;
+    if (const Software* const near = nearest_version(all, name)) return *near;
     std::vector<std::string> known;
     for (const Software& each : all) {
         known.push_back(each.name);

@@ -66,8 +66,8 @@ struct SoftwareName {
 /// Whether a version is older: numbers count as numbers, and "1.3.0rc2" comes before "1.3.0".
 [[nodiscard]] bool is_older(std::string_view a, std::string_view b);
 
-/// The software of this name, or the newest version of this family. InputError with the nearest name
-/// if there is none.
+/// The software of this name, or the newest version of this family; for an engine's version without a
+/// file, the nearest. InputError with the nearest name if there is none.
 [[nodiscard]] const Software& find_software(std::span<const Software> all, std::string_view name);
 
 /// Software whose parameters count together, and the other versions of each, whose calibrations serve

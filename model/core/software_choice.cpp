@@ -15,7 +15,7 @@ namespace ridge::model {
 namespace {
 
 constexpr std::size_t most_names = 4096;
-constexpr std::size_t longest_name = 64;
+constexpr std::size_t longest_name = 128;
 
 constexpr std::array<std::pair<std::string_view, RunMode>, 2> words{
     {{"compiled", RunMode::compiled}, {"serving", RunMode::graph}}};

@@ -13,22 +13,12 @@ namespace {
 using measure::MeasuredRow;
 using BlockGroups = std::map<std::string, std::vector<MeasuredRow>>;
 
-/// Rows of another version than the one that was fitted are judged with that one's kernels.
-void take_fitted_version(MeasuredRow& row) {
-    const std::string name(row.execution.software.name());
-    for (const char* const fitted : {"vllm-0.24.0", "sglang-0.5.14"}) {
-        const std::string family = std::string(fitted).substr(0, std::string(fitted).find('-'));
-        if (name.starts_with(family)) row.execution.software = model::SoftwareChoice::named(fitted);
-    }
-}
-
 /// Mean and p90 of each class have a bound, and the band of each holds 72 to 90 % of its rows.
 void check_blocks(const std::string& prefix, const std::vector<std::string>& tables) {
     const auto folder = reference_folder();
     if (!folder) return;
     BlockGroups groups;
     for (MeasuredRow& row : measure::read_folder(*folder, tables)) {
-        take_fitted_version(row);
         const std::string engine(row.execution.software.name());
         groups[prefix + "." + engine.substr(0, engine.find('-')) + "." + row.gpu].push_back(
             std::move(row));

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "model/catalogue/catalogue.h"
 #include "model/core/fields.h"
 #include "model/engine/laws.h"
 #include "model/moe/load.h"
@@ -137,6 +138,27 @@ TEST_CASE("rows of one expert fill whole tiles, and weights are read once", "[en
     unpacked[2] = 1;
     const LawTime wide = law_of("expert_block", shape + " weight_dtype=mxfp4", values, unpacked);
     CHECK(wide.dram_read.base() == Approx(weights).epsilon(0.01));
+}
+
+TEST_CASE("an engine's version without a file runs as the nearest, and says so", "[engine]") {
+    static const Catalogue all = Catalogue::embedded();
+    const Machine machine = all.machine("h200-sxm");
+    const auto asked = [&machine](const std::string& software) {
+        const OperationText text = parse_operation(
+            "moe tokens=64 hidden=4096 intermediate=1536 topk=8 experts=128 software=" + software);
+        return predict(make_operation(text.kind, text.parameters), make_execution(text.parameters),
+                       machine);
+    };
+    const auto known = std::get<Prediction>(asked("vllm-0.24.0"));
+    CHECK(noted<note::OtherVersion>(known) == nullptr);
+    for (const char* const name : {"vllm-0.99.1", "vllm-0.1.dev19262"}) {
+        const auto other = std::get<Prediction>(asked(name));
+        REQUIRE(noted<note::OtherVersion>(other) != nullptr);
+        CHECK(noted<note::OtherVersion>(other)->fitted.name() == "vllm-0.24.0");
+        CHECK(other.time.base() == known.time.base());
+        CHECK(other.high > known.high);
+    }
+    CHECK_THROWS_WITH(asked("vlm-0.24.0"), contains_text("unknown software"));
 }
 
 TEST_CASE("loads of experts add up to the pairs, and tiles cover them", "[moe]") {
