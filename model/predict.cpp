@@ -122,9 +122,7 @@ Outcome predict_engine(const Operation& operation, const SoftwareRun& run) {
     Outcome outcome = settled(operation, counts, machine);
     auto* const prediction = std::get_if<Prediction>(&outcome);
     if (prediction == nullptr) return outcome;
-    const Time bound = prediction->lower_bound;
     apply_engine(*prediction, operation, run.execution, *run.kernel, machine);
-    prediction->lower_bound = bound;
     settle_account(*prediction, machine);
     settle_terms(*prediction);
     widen_for_foreign(*prediction);

@@ -103,7 +103,7 @@ const Software* newest_of(std::span<const Software> all, std::string_view family
     return newest;
 }
 
-/// For an engine's version that no file describes: the newest older one, else the oldest. A build
+/// For an engine's version that no file describes: the oldest newer one, else the newest. A build
 /// without a release ("0.1.dev19262") counts as the newest. Null if no engine is called so.
 const Software* nearest_version(std::span<const Software> all, std::string_view name) {
     const SoftwareName parts = split_name(name);
@@ -111,15 +111,12 @@ const Software* nearest_version(std::span<const Software> all, std::string_view 
     const Software* const newest = newest_of(all, parts.family);
     if (newest == nullptr || newest->program != "serving") return nullptr;
     if (parts.version.find("dev") != std::string_view::npos) return newest;
-    const Software* older = nullptr;
-    const Software* oldest = newest;
+    const Software* newer = newest;
     for (const Software& each : all) {
-        if (each.family != parts.family) continue;
-        if (is_older(each.name, oldest->name)) oldest = &each;
-        if (is_older(name, each.name)) continue;
-        if (older == nullptr || is_older(older->name, each.name)) older = &each;
+        if (each.family != parts.family || is_older(each.name, name)) continue;
+        if (is_older(each.name, newer->name)) newer = &each;
     }
-    return older != nullptr ? older : oldest;
+    return newer;
 }
 
 std::vector<const Software*> other_versions(std::span<const Software> all, const Software& of) {

@@ -134,22 +134,22 @@ constexpr std::array mla_optional{phase, dtype,  kv_dtype,   batch,    seq,
                                   seq_q, seq_kv, latent_dim, rope_dim, head_dim,
                                   impl,  l2,     launch,     software, mode};
 constexpr std::array indexer_optional{dtype, batch, seq,    seq_q,    seq_kv, head_dim,
-                                      impl,  l2,    launch, software, mode};
+                                      impl,  l2,    launch, software, mode,   kernel};
 constexpr std::array sparse_required{heads, topk};
-constexpr std::array sparse_optional{dtype,  kv_dtype,   batch,    seq,  seq_q,
-                                     seq_kv, latent_dim, rope_dim, impl, l2,
-                                     launch, software,   mode};
+constexpr std::array sparse_optional{dtype,  kv_dtype,   batch,    seq,   seq_q,
+                                     seq_kv, latent_dim, rope_dim, impl,  l2,
+                                     launch, software,   mode,     kernel};
 constexpr std::array moe_required{tokens, hidden, intermediate, topk, experts};
-constexpr std::array moe_optional{dtype, weight_dtype, gated,  tp,       ep,  distribution,
-                                  impl,  l2,           launch, software, mode};
+constexpr std::array moe_optional{dtype, weight_dtype, gated,  tp,       ep,   distribution,
+                                  impl,  l2,           launch, software, mode, kernel};
 constexpr std::array delta_required{seq, k_heads};
-constexpr std::array delta_optional{part,   phase,    dtype,      batch,     tokens, d_model,
-                                    conv,   v_heads,  head_k_dim, chunk,     impl,   l2,
-                                    launch, software, mode,       head_v_dim};
+constexpr std::array delta_optional{part,   phase,    dtype,      batch,      tokens, d_model,
+                                    conv,   v_heads,  head_k_dim, chunk,      impl,   l2,
+                                    launch, software, mode,       head_v_dim, kernel};
 constexpr std::array mamba_required{heads, seq};
 constexpr std::array mamba_optional{part, phase,    dtype,    batch, tokens, d_model,
                                     conv, head_dim, groups,   state, chunk,  impl,
-                                    l2,   launch,   software, mode};
+                                    l2,   launch,   software, mode,  kernel};
 constexpr std::array topk_required{rows, cols, topk};
 constexpr std::array quantize_optional{dtype, out_dtype, impl, l2, launch, software, mode};
 constexpr std::array conv1d_required{seq, cols};
@@ -172,7 +172,7 @@ constexpr std::array access_required{pattern, elements};
 constexpr std::array access_optional{dtype, stride, offset, paths,    ways,
                                      impl,  l2,     launch, software, mode};
 constexpr std::array collective_required{bytes};
-constexpr std::array collective_optional{gpus, dtype, nvls, impl, launch, software, mode};
+constexpr std::array collective_optional{gpus, dtype, nvls, impl, launch, software, mode, kernel};
 constexpr std::array transfer_optional{gpus, dtype, impl, launch, software, mode};
 constexpr std::array send_optional{gpus, dtype, nvls, impl, launch, software, mode};
 

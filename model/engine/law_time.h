@@ -38,6 +38,7 @@ struct LawTime {
     Bytes dram_write;
     Bytes l2;
     Flop executed;  ///< on tensor cores, with padding
+    double share = 1.0;  ///< of the operation's bytes, where the kernel leaves out a part of them
     std::int32_t launches = 1;
 };
 

@@ -66,6 +66,7 @@ void apply_engine(Prediction& p, const Operation& operation, const Execution& ex
     p.work.kernels = t.launches;
     p.executed_tensor = t.executed;
     p.tiling = t.tiling;
+    p.lower_bound = p.lower_bound * t.share;
     p.time = std::max(p.time, p.lower_bound);
     set_band(p, kernel);
 }

@@ -67,6 +67,7 @@ LawTime channel_conv(const LawCall& call) {
     const Time steps = prompt ? (rows + along) / call.machine.boost_clock : Time{};
     LawTime t = law_time(call, p.start + real(op.batch) * p.sequence, steps,
                          streamed(call, bytes, p.rate, p.dram, 0.5 * bytes * p.held));
+    t.share = channels / real(channels_of(op));
     if (call.execution.launch == LaunchMode::stream) {
         // Such calls wait for the GPU: the host adds up.
         const Time host = p.host + real(op.batch) * p.host_sequence;
