@@ -37,7 +37,7 @@ struct LawTime {
     Bytes dram_read;
     Bytes dram_write;
     Bytes l2;
-    Flop executed;  ///< on tensor cores, with padding
+    Flop executed;       ///< on tensor cores, with padding
     double share = 1.0;  ///< of the operation's bytes, where the kernel leaves out a part of them
     std::int32_t launches = 1;
 };
