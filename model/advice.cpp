@@ -8,6 +8,7 @@
 
 #include "hardware/checked.h"
 #include "hardware/units.h"
+#include "model/machine/occupancy.h"
 
 namespace ridge::model {
 namespace {
@@ -38,6 +39,7 @@ class Adviser {
     }
     [[nodiscard]] const Execution& execution() const { return execution_; }
     [[nodiscard]] const Prediction& now() const { return now_; }
+    [[nodiscard]] const Machine& machine() const { return machine_; }
 
     [[nodiscard]] std::vector<Advice> sorted() {
         std::sort(found_.begin(), found_.end(),
@@ -220,6 +222,28 @@ void advise_on(Adviser& adviser, const Access& op) {
     if (best.degree == op.degree) return;
     adviser.add(adviser.consider(changed("change", degree_name(op.pattern), op.degree, best.degree),
                                  best, adviser.execution()));
+}
+/// Fewer registers or less shared memory for another block, or blocks that fill whole waves.
+void advise_on(Adviser& adviser, const OwnKernel& op) {
+    const auto& limits = adviser.machine().limits;
+    if (!limits) return;
+    const BlockResources block{.threads = op.block,
+                               .registers = op.registers,
+                               .shared = static_cast<double>(op.shared) * units::B};
+    if (const auto fewer = fewer_registers(block, *limits)) {
+        OwnKernel lean = op;
+        lean.registers = *fewer;
+        adviser.add(adviser.consider(
+            changed("reduce", "registers", op.registers, lean.registers) + " for another block",
+            lean, adviser.execution()));
+    }
+    if (const auto less = less_shared(block, *limits)) {
+        OwnKernel lean = op;
+        lean.shared = static_cast<std::int64_t>(less->base());
+        adviser.add(adviser.consider(
+            changed("reduce", "shared memory", op.shared, lean.shared) + " B for another block",
+            lean, adviser.execution()));
+    }
 }
 void advise_on(Adviser&, const Mla&) {}
 void advise_on(Adviser&, const Moe&) {}

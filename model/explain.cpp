@@ -67,6 +67,11 @@ std::string intensity_sentence(const Prediction& p) {
 std::string tiling_sentence(const Prediction& p, const Machine& machine) {
     const Tiling& t = p.tiling;
     if (t.tiles == 0) return {};
+    if (t.tile.m == 0) {
+        return fmt::format("{} blocks on {} SMs: {} wave{}, {} of the slots are used.", t.tiles,
+                           machine.sm_count, t.waves, t.waves == 1 ? "" : "s",
+                           percent(t.wave_efficiency));
+    }
     std::string text = fmt::format("{} tiles of {}x{}", t.tiles, t.tile.m, t.tile.n);
     if (t.split > 1) text += fmt::format(", split {} ways,", t.split);
     text += fmt::format(" on {} SMs: {} wave{}, {} of the slots and {} of the tiled area are used.",
@@ -288,6 +293,14 @@ std::string words(const note::OtherSoftware& software) {
     return fmt::format(
         "{} has no kernels of its own for this operation: those of {}, which it uses",
         software.asked.name(), software.used.name());
+}
+
+std::string words(const note::ResidentWarps& resident) {
+    return fmt::format("a multiprocessor holds {} of {} warps{}", format_number(resident.warps, 3),
+                       format_number(resident.most, 3),
+                       resident.warps < resident.most
+                           ? ", limited by " + std::string(resident.limiter) + " or the grid"
+                           : std::string());
 }
 
 std::string words(const note::OtherVersion& version) {

@@ -19,6 +19,7 @@
 #include "model/matmul/predict.h"
 #include "model/mla/predict.h"
 #include "model/moe/predict.h"
+#include "model/own/predict.h"
 #include "model/recurrence/predict.h"
 #include "model/residual/correction.h"
 #include "model/roof/account.h"

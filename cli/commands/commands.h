@@ -37,7 +37,6 @@ Action build_predict(CommandLine& line, std::span<const std::string> arguments);
 Action build_vram(CommandLine& line, std::span<const std::string> arguments);
 Action build_trace(CommandLine& line, std::span<const std::string> arguments);
 /// `ridge predict kernel`.
-Action build_kernel_point(CommandLine& line, std::span<const std::string> arguments);
 Action build_kernel(CommandLine& line, std::span<const std::string> arguments);
 Action build_profile(CommandLine& line, std::span<const std::string> arguments);
 Action build_model(CommandLine& line, std::span<const std::string> arguments);

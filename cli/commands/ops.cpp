@@ -227,7 +227,10 @@ int show_operation(const Context& context, const model::OperationInfo& info, For
     const std::string aliases = aliases_of(info.kind);
     context.out << wrap(std::string(info.name) + ": " + std::string(info.help), width, 2) << '\n';
     if (!aliases.empty()) context.out << "also called: " << aliases << '\n';
-    context.out << wrap("implementations: " + implementations_of(info), width, 2) << "\n\n";
+    if (!info.implementations.empty()) {
+        context.out << wrap("implementations: " + implementations_of(info), width, 2) << '\n';
+    }
+    context.out << '\n';
     write_fields(context, info);
     if (!functions) return success;
     context.out << '\n';

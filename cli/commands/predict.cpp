@@ -10,6 +10,7 @@
 #include "cli/commands/compare.h"
 #include "cli/console/decimal_note.h"
 #include "cli/console/json_document.h"
+#include "cli/console/percent.h"
 #include "cli/console/table.h"
 #include "cli/options/command_line.h"
 #include "cli/options/energy_options.h"
@@ -19,6 +20,8 @@
 #include "cli/views/sequence.h"
 #include "hardware/error.h"
 #include "hardware/json.h"
+#include "hardware/units.h"
+#include "model/own/predict.h"
 #include "model/predict.h"
 
 namespace ridge::cli {
@@ -36,6 +39,7 @@ struct PredictOptions {
     std::string format;
     bool explain = false;
     std::string keep;
+    std::string time;
     std::int32_t jobs = 0;  ///< 0 when not given
     std::vector<std::string> sequence;
 };
@@ -72,6 +76,53 @@ void write_answer(const Context& context, const Answer& answer, Format format, D
     for (std::string& cell : result_cells(answer)) row.push_back(std::move(cell));
     table.rows.push_back(std::move(row));
     write_markdown(context.out, table);
+}
+
+/// Where the rest of a measured time of a kernel may come from.
+std::vector<model::GapPart> gap_of(const Answer& answer, const std::string& time) {
+    const auto* const kernel = std::get_if<model::OwnKernel>(&answer.operation);
+    if (kernel == nullptr) {
+        throw InputError("time: --time goes with a kernel", {},
+                         "ridge diagnose compares measured times of other operations");
+    }
+    const auto measured = parse_quantity<Time>(time);
+    if (measured <= Time{}) throw InputError("time: more than 0");
+    return model::gap_of(*kernel, answer.execution, *answer.machine, measured);
+}
+
+void write_gap(const Context& context, const std::vector<model::GapPart>& parts) {
+    Time all;
+    for (const model::GapPart& part : parts) all += part.time;
+    if (parts.empty()) return;
+    context.out << "\n  measured " << format(all) << ", of which\n";
+    for (const model::GapPart& part : parts) {
+        context.out << fmt::format("    {:<38} {} ({})\n", part.name, format(part.time),
+                                   percent(part.time / all));
+    }
+}
+
+Json to_json(const std::vector<model::GapPart>& parts) {
+    Json list = Json::array();
+    for (const model::GapPart& part : parts) {
+        list.push_back({{"part", part.name}, {"time_us", part.time.in(units::us)}});
+    }
+    return list;
+}
+
+/// A kernel and its measured time.
+int write_with_gap(const Context& context, const Answer& answer, const PredictOptions& options) {
+    const std::vector<model::GapPart> parts = gap_of(answer, options.time);
+    const Format format = parse_format(options.format);
+    if (format == Format::json) {
+        Json json = to_json(answer);
+        json["gap"] = to_json(parts);
+        write_document(context.out, "prediction", std::move(json));
+    } else {
+        write_answer(context, answer, format,
+                     options.explain ? Detail::explained : Detail::summary);
+        if (format == Format::table) write_gap(context, parts);
+    }
+    return std::holds_alternative<model::NotModelled>(answer.outcome) ? bad_data : success;
 }
 
 SequenceStep step_of(const model::Machine& machine, const model::StepText& text,
@@ -117,6 +168,10 @@ int predict_one(const Context& context, const PredictOptions& options) {
     const Format format = parse_format(options.format);
     const auto& steps = sequence.steps();
     const bool alone = steps.size() == 1 && steps.front().count == 1 && steps.front().name.empty();
+    if (!options.time.empty()) {
+        if (!alone) throw InputError("time: --time is for one kernel at a time");
+        return write_with_gap(context, steps.front().answer, options);
+    }
     if (alone) {
         write_answer(context, steps.front().answer, format,
                      options.explain ? Detail::explained : Detail::summary);
@@ -146,6 +201,7 @@ int predict_many(const Context& context, const PredictOptions& options) {
     if (options.explain) {
         throw InputError("explain: --explain is for single operations, not for --from");
     }
+    if (!options.time.empty()) throw InputError("time: --time is for one kernel, not for --from");
     Machines machines = options.gpu.machines(context);
     const BatchOptions batch{
         .file = options.from,
@@ -168,13 +224,11 @@ int predict_many(const Context& context, const PredictOptions& options) {
 }  // namespace
 
 Action build_predict(CommandLine& line, std::span<const std::string> arguments) {
-    // A kernel has no shape; its figures are options of their own.
-    const auto is_kernel = [](std::string_view word) { return word == "kernel"; };
-    if (is_kernel(operation_among(arguments, is_kernel))) {
-        return build_kernel_point(line, arguments);
-    }
     const auto options = std::make_shared<PredictOptions>(line, arguments);
     add_format_option(line, options->format, "table|json|csv|md");
+    line.option("--time", options->time,
+                "a measured time of a kernel: where the difference may come from")
+        .value("TIME");
     line.flag("--explain", options->explain, "show every term and what limits the time");
     line.option("--op", options->sequence,
                 "operation in words, \"softmax rows=4096 cols=4096 count=32 name=scores\"; repeat "
@@ -196,6 +250,8 @@ Action build_predict(CommandLine& line, std::span<const std::string> arguments) 
         "      --causal --impl flash2 --gpu a100-sxm-80gb\n"
         "  ridge predict elementwise --expr \"gelu(x + bias)\" --elements 16777216 \\\n"
         "      --gpu h100-sxm\n"
+        "  ridge predict kernel --flop 137e9 --dtype bf16 --pipe tensor --bytes 101MB \\\n"
+        "      --grid 512 --block 256 --registers 168 --shared 200KiB --time 240us\n"
         "  ridge predict --from shapes.csv --format csv --gpu h200-sxm");
     return [options](const Context& context) {
         if (!options->from.empty()) return predict_many(context, *options);

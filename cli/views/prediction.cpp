@@ -81,6 +81,11 @@ void append_energy(std::string& line, const Prediction& p) {
 }
 
 std::string tiling_text(const model::Tiling& tiling) {
+    if (tiling.tile.m == 0) {
+        return fmt::format("{} blocks, {} wave{} ({} % full)", tiling.tiles, tiling.waves,
+                           tiling.waves == 1 ? "" : "s",
+                           format_number(100.0 * tiling.wave_efficiency, 3));
+    }
     return fmt::format(
         "{}x{}, {} tiles{}, {} wave{} ({} % full)", tiling.tile.m, tiling.tile.n, tiling.tiles,
         tiling.split > 1 ? fmt::format(" x {} splits", tiling.split) : "", tiling.waves,
@@ -146,7 +151,9 @@ void write_prediction(const Context& context, const Answer& answer, const Predic
     write_line(context, "evidence", evidence_text(p));
     write_line(context, "lower bound", format(p.lower_bound) + " (roofline at datasheet rates)");
     write_line(context, "footprint", format_capacity(p.footprint));
-    if (p.tiling.tiles > 0) write_line(context, "tile", tiling_text(p.tiling));
+    if (p.tiling.tiles > 0) {
+        write_line(context, p.tiling.tile.m == 0 ? "grid" : "tile", tiling_text(p.tiling));
+    }
     for (const model::Note& note : p.notes) write_line(context, "note", model::describe(note));
     if (detail == Detail::summary) return;
     write_terms(context, p);

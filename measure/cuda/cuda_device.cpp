@@ -175,6 +175,9 @@ struct Planner {
     Plan operator()(const model::Collective&) const {
         throw Refusal("copies from and to the host are not measured");
     }
+    Plan operator()(const model::OwnKernel&) const {
+        throw Refusal("a kernel known by its figures has no code to measure");
+    }
 };
 
 class CudaDevice final : public Device {

@@ -45,6 +45,7 @@ struct Choose {
     Implementation operator()(const model::AdamW&) const { return Implementation::torch; }
     Implementation operator()(const model::Access&) const { return Implementation::bundled; }
     Implementation operator()(const model::Collective&) const { return Implementation::library; }
+    Implementation operator()(const model::OwnKernel&) const { return Implementation::automatic; }
 };
 
 }  // namespace
@@ -70,6 +71,11 @@ std::optional<Unavailable> not_measured(const model::Operation& operation,
     if (model::is_framework(implementation) || model::needs_framework(operation)) {
         return Unavailable{.reason = "kernels of PyTorch are predicted, not measured",
                            .remedy = "scripts/measure/torch-kernels.py measures them"};
+    }
+    if (kind == model::OperationKind::kernel) {
+        return Unavailable{
+            .reason = "a kernel known by its figures has no code to measure",
+            .remedy = "ridge profile --counters -- COMMAND measures kernels of a program"};
     }
     if (kind == model::OperationKind::mla || kind == model::OperationKind::moe ||
         std::holds_alternative<model::SparseAttention>(operation) ||

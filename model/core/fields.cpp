@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "hardware/checked.h"
 #include "hardware/count.h"
 #include "hardware/error.h"
 #include "hardware/nearest.h"
@@ -24,6 +25,7 @@ constexpr std::array<std::string_view, 5> phases{"prefill", "decode", "context",
 constexpr std::array<std::string_view, 2> directions{"forward", "backward"};
 constexpr std::array<std::string_view, 3> axes{"rows", "columns", "all"};
 constexpr std::array<std::string_view, 2> switch_additions{"auto", "off"};
+constexpr std::array<std::string_view, 2> pipes{"vector", "tensor"};
 const std::array<std::string_view, access_pattern_count> patterns{
     name_of(AccessPattern::strided),   name_of(AccessPattern::misaligned),
     name_of(AccessPattern::divergent), name_of(AccessPattern::bank_conflict),
@@ -47,6 +49,20 @@ std::int64_t parse_flag(std::string_view field, std::string_view text) {
                      "write 1 or 0, true or false");
 }
 
+/// A count; a size for fields in bytes; the product of "16x32" for a grid or a block.
+std::int64_t parse_sizes(Field field, std::string_view name, std::string_view text) {
+    const bool sized = field == bytes || field == l2_bytes || field == shared;
+    const CountUnit unit = sized ? CountUnit::bytes : CountUnit::none;
+    if (field != grid && field != block) return parse_count(text, name, unit);
+    std::int64_t all = 1;
+    while (true) {
+        const std::size_t cross = std::min(text.find('x'), text.size());
+        all = checked_product({{name, all}, {name, parse_count(text.substr(0, cross), name)}});
+        if (cross == text.size()) return all;
+        text.remove_prefix(cross + 1);
+    }
+}
+
 std::int64_t parse_word(Field field, std::string_view name, std::string_view text) {
     switch (field) {
         case a_layout:
@@ -60,6 +76,8 @@ std::int64_t parse_word(Field field, std::string_view name, std::string_view tex
             return parse_enumerator(axes, name, text);
         case nvls:
             return parse_enumerator(switch_additions, name, text);
+        case pipe:
+            return parse_enumerator(pipes, name, text);
         case phase:
             return parse_enumerator(phases, name, text);
         case part:
@@ -100,6 +118,8 @@ std::string word_text(Field field, std::int64_t value) {
             return std::string(axes[position]);
         case nvls:
             return std::string(switch_additions[position]);
+        case pipe:
+            return std::string(pipes[position]);
         case phase:
             return std::string(phases[position]);
         case part:
@@ -161,6 +181,8 @@ std::vector<std::string_view> words_of(const OperationInfo& operation, Field fie
             return listed(axes);
         case nvls:
             return listed(switch_additions);
+        case pipe:
+            return listed(pipes);
         case phase: {
             const auto all = listed(phases);
             const auto first = all.begin() + recurrence_phases;
@@ -203,8 +225,7 @@ void Parameters::set(Field field, std::string_view text) {
     std::int64_t value = 0;
     switch (info.kind) {
         case FieldKind::count:
-            value =
-                parse_count(text, info.name, field == bytes ? CountUnit::bytes : CountUnit::none);
+            value = parse_sizes(field, info.name, text);
             if (!text.empty() && (text.back() < '0' || text.back() > '9')) {
                 const auto written = read_count(text, CountUnit::bytes);
                 decimal_prefix_ = decimal_prefix_ || (written && written->decimal);

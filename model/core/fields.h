@@ -66,9 +66,10 @@ enum class OperationKind : std::uint8_t {
     broadcast,
     send,
     host_to_device,
-    device_to_host
+    device_to_host,
+    kernel
 };
-inline constexpr std::size_t operation_kind_count = 38;
+inline constexpr std::size_t operation_kind_count = 39;
 
 enum class Field : std::uint8_t {
     pattern,
@@ -132,7 +133,14 @@ enum class Field : std::uint8_t {
     scalars,
     direction,
     gpus,
+    flop,
+    pipe,
     bytes,
+    l2_bytes,
+    grid,
+    block,
+    registers,
+    shared,
     nvls,
     impl,
     tile,
@@ -142,7 +150,7 @@ enum class Field : std::uint8_t {
     kernel,
     mode
 };
-inline constexpr std::size_t field_count = 70;
+inline constexpr std::size_t field_count = 77;
 
 enum class FieldKind : std::uint8_t { count, flag, word, text };
 

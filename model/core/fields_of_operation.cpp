@@ -183,6 +183,18 @@ class FieldsOf {
         count(Field::bytes, op.bytes);
         word_unless(Field::nvls, op.nvls, SwitchAddition::automatic);
     }
+    void operator()(const OwnKernel& op) {
+        const OwnKernel usual;
+        type(op.type);
+        unless(Field::flop, op.flop, 0);
+        word_unless(Field::pipe, op.pipe, usual.pipe);
+        unless(Field::bytes, op.bytes, 0);
+        unless(Field::l2_bytes, op.l2_bytes, 0);
+        unless(Field::grid, op.grid, 0);
+        unless(Field::block, op.block, usual.block);
+        unless(Field::registers, op.registers, 0);
+        unless(Field::shared, op.shared, 0);
+    }
 
     [[nodiscard]] Parameters parameters() && { return std::move(parameters_); }
 

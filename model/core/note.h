@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <variant>
 
 #include "hardware/quantity.h"
@@ -143,6 +144,13 @@ struct OtherSoftware {
     SoftwareChoice used;
 };
 
+/// How many warps a multiprocessor holds, of how many, and why not more.
+struct ResidentWarps {
+    double warps = 0.0;
+    double most = 0.0;
+    std::string_view limiter{};
+};
+
 /// The parameters were fitted to another version of the software.
 struct OtherVersion {
     SoftwareChoice asked;
@@ -169,6 +177,6 @@ using Note =
                  note::WholeBursts, note::Serialised, note::DoesNotFit, note::UnsplitKeys,
                  note::EstimatedKernel, note::ProductAlone, note::PointwiseAfter, note::BiasSpread,
                  note::PaddedOperands, note::OtherSoftware, note::OtherVersion, note::EngineKernel,
-                 note::HostBound>;
+                 note::HostBound, note::ResidentWarps>;
 
 }  // namespace ridge::model

@@ -370,6 +370,24 @@ void check(const Collective& op) {
     }
 }
 
+void check(const OwnKernel& op) {
+    require_plain("dtype", op.type);
+    if (op.flop < 1 && op.bytes < 1 && op.l2_bytes < 1) {
+        throw InputError("flop: a kernel needs FLOP or bytes", {},
+                         "flop=137e9, bytes=101MB, l2_bytes=1.6GB, or several of them");
+    }
+    constexpr std::int64_t most = std::int64_t{1} << 60;
+    constexpr std::int64_t most_registers = 255;
+    constexpr std::int64_t most_threads = 1024;
+    require_range("flop", op.flop, 0, most);
+    require_range("bytes", op.bytes, 0, most);
+    require_range("l2_bytes", op.l2_bytes, 0, most);
+    require_range("grid", op.grid, 0, largest_edge);
+    require_range("block", op.block, 1, most_threads);
+    require_range("registers", op.registers, 0, most_registers);
+    require_range("shared", op.shared, 0, largest_edge);
+}
+
 constexpr std::array<std::string_view, access_pattern_count> access_patterns{
     "strided", "misaligned", "divergent", "bank_conflict", "chase", "reread"};
 constexpr std::array<std::string_view, access_pattern_count> access_degrees{

@@ -298,9 +298,25 @@ struct Collective {
     SwitchAddition nvls = SwitchAddition::automatic;
 };
 
+/// The pipe that does a kernel's arithmetic.
+enum class KernelPipe : std::uint8_t { vector, tensor };
+
+/// A kernel known by its figures, not by what it computes. Zero stands for what is not known.
+struct OwnKernel {
+    std::int64_t flop = 0;
+    DataType type = DataType::fp32;  ///< of the arithmetic
+    KernelPipe pipe = KernelPipe::vector;
+    std::int64_t bytes = 0;     ///< from and to DRAM
+    std::int64_t l2_bytes = 0;  ///< between L2 and the multiprocessors
+    std::int64_t grid = 0;      ///< blocks
+    std::int64_t block = 256;   ///< threads
+    std::int64_t registers = 0;
+    std::int64_t shared = 0;  ///< bytes of a block
+};
+
 using Operation =
     std::variant<Matmul, Attention, Mla, SparseAttention, Moe, Recurrence, TokenWise, Elementwise,
-                 RowWise, Transpose, Copy, Gather, Cat, AdamW, Access, Collective>;
+                 RowWise, Transpose, Copy, Gather, Cat, AdamW, Access, Collective, OwnKernel>;
 
 /// "matmul", "attention", "elementwise", "softmax", ..., "all_reduce".
 [[nodiscard]] std::string_view name_of(const Operation& operation);

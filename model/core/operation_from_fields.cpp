@@ -210,6 +210,19 @@ Access make_access(const Parameters& p) {
             .type = enumerator_or(p, dtype, default_type(OperationKind::access, p))};
 }
 
+OwnKernel make_kernel(const Parameters& p) {
+    const OwnKernel usual;
+    return {.flop = p.count_or(flop, 0),
+            .type = enumerator_or(p, dtype, DataType::bf16),
+            .pipe = enumerator_or(p, pipe, usual.pipe),
+            .bytes = p.count_or(bytes, 0),
+            .l2_bytes = p.count_or(l2_bytes, 0),
+            .grid = p.count_or(grid, 0),
+            .block = p.count_or(block, usual.block),
+            .registers = p.count_or(registers, 0),
+            .shared = p.count_or(shared, 0)};
+}
+
 Operation make_collective(OperationKind kind, const Parameters& p) {
     return Collective{.kind = collective_kind(kind),
                       .gpus = p.count_or(gpus, 2),
@@ -323,6 +336,9 @@ Operation make_operation(OperationKind kind, const Parameters& p) {
             break;
         case Kind::access:
             operation = make_access(p);
+            break;
+        case Kind::kernel:
+            operation = make_kernel(p);
             break;
         default:
             operation = make_collective(kind, p);

@@ -102,7 +102,16 @@ constexpr std::array<FieldInfo, field_count> fields{{
      "c, alpha, beta, eps"},
     {direction, "direction", FieldKind::word, "forward or backward", "forward"},
     {gpus, "gpus", FieldKind::count, "GPUs that take part", "2"},
-    {bytes, "bytes", FieldKind::count, "message size in bytes (not elements)"},
+    {flop, "flop", FieldKind::count, "kernel: FLOP of the launch", "none"},
+    {pipe, "pipe", FieldKind::word, "kernel: pipe of its arithmetic, vector or tensor", "vector"},
+    {bytes, "bytes", FieldKind::count,
+     "message size in bytes (not elements); kernel: from and to DRAM"},
+    {l2_bytes, "l2_bytes", FieldKind::count, "kernel: bytes between L2 and multiprocessors",
+     "bytes"},
+    {grid, "grid", FieldKind::count, "kernel: blocks, 512 or 16x32", "not known"},
+    {block, "block", FieldKind::count, "kernel: threads of a block, 256 or 32x8", "256"},
+    {registers, "registers", FieldKind::count, "kernel: registers of a thread", "0"},
+    {shared, "shared", FieldKind::count, "kernel: bytes of shared memory of a block", "0"},
     {nvls, "nvls", FieldKind::word,
      "whether the switch between the GPUs may add (NVLS): auto, or off", "auto"},
     {impl, "impl", FieldKind::word, "implementation", "auto"},
@@ -175,6 +184,10 @@ constexpr std::array collective_required{bytes};
 constexpr std::array collective_optional{gpus, dtype, nvls, impl, launch, software, mode, kernel};
 constexpr std::array transfer_optional{gpus, dtype, impl, launch, software, mode};
 constexpr std::array send_optional{gpus, dtype, nvls, impl, launch, software, mode};
+
+constexpr std::span<const Field> nothing_required{};
+constexpr std::array kernel_optional{flop, dtype, pipe,      bytes,  l2_bytes,
+                                     grid, block, registers, shared, launch};
 
 constexpr std::array matmul_ways{
     Implementation::library, Implementation::naive,          Implementation::coalesced,
@@ -286,6 +299,8 @@ const std::array<OperationInfo, operation_kind_count> operations{{
      collective_required, transfer_optional, host_ways},
     {Kind::device_to_host, "device_to_host", "copy to host memory, pinned or pageable",
      collective_required, transfer_optional, host_ways},
+    {Kind::kernel, "kernel", "a kernel of your own, known by its FLOP, bytes and launch",
+     nothing_required, kernel_optional, std::span<const Implementation>{}},
 }};
 
 constexpr std::array row_kinds{Kind::softmax, Kind::layernorm,     Kind::rmsnorm,
@@ -347,6 +362,7 @@ struct KindOf {
     Kind operator()(const Cat&) const { return Kind::cat; }
     Kind operator()(const AdamW&) const { return Kind::adamw; }
     Kind operator()(const Access&) const { return Kind::access; }
+    Kind operator()(const OwnKernel&) const { return Kind::kernel; }
     Kind operator()(const Collective& op) const {
         return collective_kinds[static_cast<std::size_t>(op.kind)];
     }

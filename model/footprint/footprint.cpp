@@ -3,6 +3,7 @@
 #include "model/footprint/footprint.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -338,6 +339,13 @@ Footprint of_operation(const Access& op, Implementation, Pass) {
     return parts.footprint();
 }
 
+/// What it moves is the most that its arguments can be, as far as its figures say.
+Footprint of_operation(const OwnKernel& op, Implementation, Pass) {
+    Parts parts;
+    parts.add("moved", count(op.bytes), Phase::input);
+    return parts.footprint();
+}
+
 Footprint of_operation(const Collective& op, Implementation, Pass) {
     const double whole = count(op.bytes);
     const double share = count(ceil_divide(op.bytes, op.gpus));
@@ -404,19 +412,9 @@ std::string_view name_of(Pass pass) {
 }
 
 std::string_view name_of(Phase phase) {
-    switch (phase) {
-        case Phase::input:
-            return "input";
-        case Phase::output:
-            return "output";
-        case Phase::saved:
-            return "saved";
-        case Phase::gradient:
-            return "gradient";
-        case Phase::scratch:
-            return "scratch";
-    }
-    return "";
+    constexpr std::array<std::string_view, 5> names{"input", "output", "saved", "gradient",
+                                                    "scratch"};
+    return names.at(static_cast<std::size_t>(phase));
 }
 
 Pass parse_pass(std::string_view text) {

@@ -15,7 +15,7 @@ import sys
 HARDWARE = ["hardware"]
 MODEL_CORE = ["model/core", "model/expression"]
 MODEL_BASE = HARDWARE + MODEL_CORE + ["model/machine", "model/roof", "model/bundled"]
-MODEL = MODEL_BASE + ["model", "model/catalogue", "model/engine", "model/matmul", "model/attention", "model/mla", "model/sparse", "model/moe", "model/recurrence", "model/token_wise", "model/streams", "model/access",
+MODEL = MODEL_BASE + ["model", "model/catalogue", "model/engine", "model/matmul", "model/attention", "model/mla", "model/sparse", "model/moe", "model/recurrence", "model/token_wise", "model/streams", "model/access", "model/own",
                       "model/collectives", "model/footprint", "model/allocator", "model/residual", "model/energy"]
 RECORD = MODEL + ["measure/statistics", "measure/record"]
 CUDA = "measure/cuda/"
@@ -38,6 +38,7 @@ ROOMS = {
     "model/token_wise": MODEL_BASE,
     "model/streams": MODEL_BASE,
     "model/access": MODEL_BASE,
+    "model/own": MODEL_BASE,
     "model/collectives": MODEL_BASE,
     "model/allocator": HARDWARE,
     "model/residual": MODEL_BASE,

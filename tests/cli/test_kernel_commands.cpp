@@ -1,9 +1,12 @@
 // `ridge kernel` reads machine code, `ridge predict kernel` takes a kernel's figures.
+#include <algorithm>
+#include <fstream>
 #include <string>
 
 #include "hardware/json.h"
 #include "tests/catch.h"
 #include "tests/cli/run.h"
+#include "tests/support/temporary_folder.h"
 
 using ridge::Json;
 using ridge::test::run;
@@ -76,4 +79,36 @@ TEST_CASE("ridge predict kernel takes a kernel's figures") {
     CHECK(run_line("predict --gpu h100-sxm kernel --flop 137e9 --dtype bf16 --bytes 101MB").code ==
           0);
     CHECK(run_line("predict kernel --flop 1e9 --pipe warp --gpu h100-sxm").code != 0);
+    CHECK(run_line("predict copy --elements 1Mi --time 5us --gpu h100-sxm").err.find("--time") !=
+          std::string::npos);
+}
+
+TEST_CASE("kernel is an operation of sequences, tables, comparisons and rooflines") {
+    const auto sequence =
+        run({"predict", "--gpu", "h100-sxm", "--op",
+             "kernel flop=137e9 pipe=tensor bytes=101MB count=3", "--op", "copy elements=1Mi"});
+    CHECK(sequence.code == 0);
+    CHECK(sequence.out.find("kernel") != std::string::npos);
+    CHECK(run_line("compare kernel --bytes 537MB --grid 1056 --gpu h100-sxm,a100-sxm-80gb").code ==
+          0);
+    CHECK(run_line("roofline kernel --flop 1e9 --bytes 101MB --gpu h100-sxm").code == 0);
+    CHECK(run_line("measure kernel --flop 1e9").code != 0);
+    const ridge::test::TemporaryFolder folder;
+    const std::string file = folder.file("kernels.csv");
+    std::ofstream(file) << "op,flop,bytes,l2_bytes,grid,block\n"
+                           "kernel,1e9,101MB,,512,32x8\n"
+                           "kernel,,537MB,,1056,256\n";
+    const auto table = run_line("predict --gpu h100-sxm --from " + file);
+    INFO(table.err);
+    CHECK(table.code == 0);
+    CHECK(std::count(table.out.begin(), table.out.end(), '\n') == 3);
+}
+
+TEST_CASE("ridge kernel follows code only where it knows the arguments' places") {
+    const auto text =
+        run_line("kernel " + dropout + " --gpu h100-sxm --grid 4 --block 128 --args _,_,4096");
+    CHECK(text.code != 0);
+    CHECK(text.err.find(".cubin") != std::string::npos);
+    CHECK(run_line("kernel " + dropout + " --gpu h100-sxm --args 1").err.find("--grid") !=
+          std::string::npos);
 }

@@ -98,6 +98,11 @@ struct Grow {
         }
         return larger;
     }
+    Larger operator()(const OwnKernel& op) const {
+        Larger larger = one(op, "flop", &OwnKernel::flop);
+        grow(larger, op, "bytes", &OwnKernel::bytes);
+        return larger;
+    }
     Larger operator()(const Collective& op) const { return one(op, "bytes", &Collective::bytes); }
     Larger operator()(const RowWise& op) const { return matrix(op); }
     Larger operator()(const Transpose& op) const { return matrix(op); }

@@ -163,6 +163,16 @@ Collective random_collective(Random& random, OperationKind kind) {
             .type = random.pick(plain_types)};
 }
 
+OwnKernel random_kernel(Random& random) {
+    return {.flop = random.size(std::int64_t{1} << 40),
+            .type = random.pick(plain_types),
+            .bytes = random.size(std::int64_t{1} << 34),
+            .l2_bytes = random.coin() ? random.size(std::int64_t{1} << 36) : 0,
+            .grid = random.coin() ? random.size(1 << 16) : 0,
+            .block = 32 * random.whole(1, 32),
+            .registers = random.coin() ? random.whole(16, 64) : 0};
+}
+
 Mla random_mla(Random& random) {
     const std::int64_t keys = random.size(16384);
     const bool prefill = random.coin();
@@ -349,6 +359,8 @@ Operation random_operation(Random& random, OperationKind kind) {
         case OperationKind::host_to_device:
         case OperationKind::device_to_host:
             return random_collective(random, kind);
+        case OperationKind::kernel:
+            return random_kernel(random);
     }
     std::abort();
 }
@@ -368,7 +380,7 @@ Execution random_execution(const Operation& operation, Random& random) {
     constexpr std::array l2_states{L2State::warm, L2State::cold, L2State::dirty};
     constexpr std::array launches{LaunchMode::kernel, LaunchMode::graph, LaunchMode::stream};
     Execution execution{.l2 = random.pick(l2_states), .launch = random.pick(launches)};
-    if (random.whole(0, 2) > 0) {
+    if (random.whole(0, 2) > 0 && applies(kind_of(operation), Field::impl)) {
         execution.implementation = random.pick(info_of(kind_of(operation)).implementations);
     }
     if (std::holds_alternative<Matmul>(operation) && random.whole(0, 7) == 0) {
