@@ -9,10 +9,12 @@
 #include <utility>
 
 #include "cli/charts/roofline_charts.h"
+#include "cli/console/table.h"
 #include "cli/views/counted.h"
 #include "cli/views/program_page.h"
 #include "cli/views/trace.h"
 #include "hardware/units.h"
+#include "kernel/causes/kernel_name.h"
 #include "plot/timeline.h"
 
 namespace ridge::cli {
@@ -304,6 +306,32 @@ plot::Chart ProgramCharts::roofline() const {
     return chart;
 }
 
+std::optional<plot::Chart> ProgramCharts::kernel_roofline(const OperatorRow& row) const {
+    if (!row.counters || row.counters->flop() <= 0.0) return std::nullopt;
+    const programs::KernelCounters& counters = *row.counters;
+    const Time time = time_of_counted(row);
+    if (time <= Time{}) return std::nullopt;
+    const bool tensor = counters.tensor_flop > 0.0;
+    const auto type = tensor ? model::DataType::fp16 : model::DataType::fp32;
+    plot::Roofline chart = roofs_alone(machine_, gpu_, {type}, type);
+    chart.title = printable(kernel::short_kernel_name(row.kernel));
+    chart.subtitle = "the same FLOP over the bytes of each level";
+    const auto add = [&](plot::Resource level, double bytes) {
+        if (bytes <= 0.0) return;
+        chart.points.push_back({.name = std::string(name_of(level)),
+                                .level = level,
+                                .x = counters.flop() / bytes,
+                                .y = counters.flop() / time.base() / si::tera,
+                                .origin = plot::Origin::measured,
+                                .order = bytes});
+    };
+    add(plot::Resource::dram, counters.dram_bytes());
+    add(plot::Resource::l2, counters.l2_bytes);
+    add(plot::Resource::shared, counters.shared_bytes);
+    if (chart.points.empty()) return std::nullopt;
+    return plot::roofline_chart(chart);
+}
+
 std::vector<plot::Chart> ProgramCharts::charts() const {
     std::vector<plot::Chart> out;
     if (trace_.kernels.empty()) return out;
@@ -313,7 +341,8 @@ std::vector<plot::Chart> ProgramCharts::charts() const {
 }
 
 plot::Report ProgramCharts::page() const {
-    plot::Report page = program_page(report_);
+    plot::Report page =
+        program_page(report_, [this](const OperatorRow& row) { return kernel_roofline(row); });
     std::vector<plot::Chart> all = charts();
     join_rows(page, all);
     // What fits on a screen comes first: the timeline and the savings; then the long table.

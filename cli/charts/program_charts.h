@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,9 @@ class ProgramCharts {
   private:
     [[nodiscard]] plot::Chart timeline() const;
     [[nodiscard]] plot::Chart roofline() const;
+    /// One kernel at its bytes of every level that was counted; empty without FLOP.
+    [[nodiscard]] std::optional<plot::Chart> kernel_roofline(
+        const programs::OperatorRow& row) const;
 
     const programs::Trace& trace_;
     const programs::TraceReport& report_;

@@ -42,6 +42,7 @@ struct ProfileOptions {
     std::int64_t launches = 1;
     std::int64_t runs = 8;
     bool no_repeats = false;
+    bool no_lines = false;
     double delay = 0.0;
     double duration = 0.0;
     bool timeline = false;
@@ -249,6 +250,16 @@ ChildStatus count(const Context& context, const ProfileOptions& options, const s
     return status;
 }
 
+/// Runs the program once more to sample where its warps wait.
+ChildStatus sample_stalls(const Context& context, const ProfileOptions& options,
+                          const std::string& library, const std::string& prefix) {
+    context.err << "ridge: running the program once more for the lines where its warps wait\n";
+    RecordingOptions recording = recording_of(options, counting_prefix(prefix));
+    recording.sample_ns = 0;
+    recording.stalls = true;
+    return record(context, options, library, recording);
+}
+
 /// Whether the user ended the program.
 bool was_stopped(const ChildStatus& status) {
     constexpr int by_signal = 128;
@@ -275,7 +286,10 @@ int profile(const Context& context, const ProfileOptions& options) {
     ChildStatus status = record(context, options, library, recording_of(options, prefix));
     if (!status.failure.empty()) return status.code;
     if (options.counters && status.code == 0) {
-        const ChildStatus counted = count(context, options, library, prefix);
+        ChildStatus counted = count(context, options, library, prefix);
+        if (!options.no_lines && counted.failure.empty() && counted.code == 0) {
+            counted = sample_stalls(context, options, library, prefix);
+        }
         if (was_stopped(counted)) {
             status = counted;
         } else if (!counted.failure.empty() || counted.code != 0) {
@@ -348,6 +362,9 @@ Action build_profile(CommandLine& line, std::span<const std::string> arguments) 
     line.option("--runs", options->runs,
                 "with --counters: maximum runs of the program; kernels launched three times or "
                 "more need one (default 8)")
+        .group("Counting");
+    line.flag("--no-lines", options->no_lines,
+              "with --counters: no further run that samples where warps wait, by source line")
         .group("Counting");
     line.flag("--no-repeats", options->no_repeats,
               "with --counters: count only with further runs. By default, if a program launches "

@@ -23,6 +23,8 @@ Time seconds(double value) {
     return Time::from_base(value);
 }
 
+constexpr double most_of = 0.5;
+
 /// What the largest cause costs over all launches, s.
 double to_win(const OperatorRow& row) {
     const double largest = row.causes->parts.empty() ? 0.0 : row.causes->parts.front().saves;
@@ -53,6 +55,19 @@ std::string head_of(const OperatorRow& row) {
         split.bound.empty() ? "" : ", " + split.bound + "-bound");
 }
 
+/// "Warps wait at matmul.cu:42 (63 % of all waits, mostly for memory), ..."
+std::string waits_of(const Split& split) {
+    std::string text = "Warps wait at ";
+    constexpr std::size_t most = 3;
+    for (std::size_t i = 0; i < std::min(most, split.lines.size()); ++i) {
+        const kernel::LineStalls& line = split.lines[i];
+        text += fmt::format("{}{} ({}{}, {} for {})", i == 0 ? "" : ", ", printable(line.place),
+                            percent(line.share), i == 0 ? " of all waits" : "",
+                            line.of_it > most_of ? "mostly" : "first", line.reason);
+    }
+    return text + '.';
+}
+
 std::vector<std::string> text_of(const Split& split) {
     std::vector<std::string> sentences = sentences_of(split);
     constexpr double some = 0.05;
@@ -61,6 +76,7 @@ std::vector<std::string> text_of(const Split& split) {
                                         percent(split.unexplained / split.measured)));
     }
     if (sentences.empty()) sentences.emplace_back("Nothing costs more than 5 % of its time.");
+    if (!split.lines.empty()) sentences.push_back(waits_of(split));
     return sentences;
 }
 
@@ -117,6 +133,24 @@ plot::ReportTable pipes(const Split& split) {
     return table;
 }
 
+/// Where warps wait, by source line.
+plot::ReportTable waiting_lines(const Split& split) {
+    plot::ReportTable table{.caption = "Where its warps wait",
+                            .note =
+                                "Samples of all launches. A warp that waits for a value stands "
+                                "at the line that needs it.",
+                            .columns = {"line", "share of the waits", "first reason"},
+                            .rows = {}};
+    for (const kernel::LineStalls& line : split.lines) {
+        table.rows.push_back(
+            {.cells = {cell(printable(line.place)),
+                       {.text = percent(line.share), .number = line.share, .share = line.share},
+                       cell(fmt::format("{} ({})", line.reason, percent(line.of_it)))},
+             .mark = {}});
+    }
+    return table;
+}
+
 }  // namespace
 
 void write_causes(const Context& context, const programs::TraceReport& report, std::size_t rows) {
@@ -140,6 +174,7 @@ Json to_json(const Split& split) {
                   {"time_us", seconds(part.seconds).in(units::us)},
                   {"saves_us", seconds(part.saves).in(units::us)}};
         if (!part.detail.empty()) item["detail"] = part.detail;
+        if (!part.where.empty()) item["where"] = part.where;
         parts.push_back(std::move(item));
     }
     Json loads = Json::array();
@@ -148,7 +183,16 @@ Json to_json(const Split& split) {
                          {"busy_us", seconds(load.seconds).in(units::us)},
                          {"needed_us", seconds(load.needed).in(units::us)}});
     }
+    Json lines = Json::array();
+    for (const kernel::LineStalls& line : split.lines) {
+        lines.push_back({{"place", line.place},
+                         {"file", line.file},
+                         {"share", line.share},
+                         {"reason", line.reason},
+                         {"reason_share", line.of_it}});
+    }
     return {{"measured_us", seconds(split.measured).in(units::us)},
+            {"lines", std::move(lines)},
             {"ideal_us", seconds(split.ideal).in(units::us)},
             {"roof", name_of(split.roof)},
             {"bound", split.bound},
@@ -157,13 +201,20 @@ Json to_json(const Split& split) {
             {"resources", std::move(loads)}};
 }
 
-void add_cards(plot::Report& page, const programs::TraceReport& report, std::size_t most) {
+void add_cards(plot::Report& page, const programs::TraceReport& report, std::size_t most,
+               const KernelChart& chart) {
     const std::vector<const OperatorRow*> sorted = by_time_to_win(report);
     for (std::size_t i = 0; i < std::min(most, sorted.size()); ++i) {
         page.blocks.emplace_back(plot::ReportText{.heading = head_of(*sorted[i]),
                                                   .sentences = text_of(*sorted[i]->causes)});
+        if (auto roofline = chart ? chart(*sorted[i]) : std::nullopt) {
+            page.blocks.emplace_back(*std::move(roofline));
+        }
         page.blocks.emplace_back(waterfall(*sorted[i]));
         page.blocks.emplace_back(pipes(*sorted[i]->causes));
+        if (!sorted[i]->causes->lines.empty()) {
+            page.blocks.emplace_back(waiting_lines(*sorted[i]->causes));
+        }
     }
 }
 

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "cli/console/context.h"
@@ -20,7 +22,12 @@ void write_causes(const Context& context, const programs::TraceReport& report, s
 
 [[nodiscard]] Json to_json(const kernel::Split& split);
 
-/// One card for each kernel: sentences, then the split as a table with bars. At most `most`.
-void add_cards(plot::Report& page, const programs::TraceReport& report, std::size_t most);
+/// Where a kernel lies on the roofline; empty if that is not known.
+using KernelChart = std::function<std::optional<plot::Chart>(const programs::OperatorRow&)>;
+
+/// One card for each kernel: sentences, its roofline, then the split as a table with bars. At most
+/// `most`.
+void add_cards(plot::Report& page, const programs::TraceReport& report, std::size_t most,
+               const KernelChart& chart);
 
 }  // namespace ridge::cli

@@ -177,7 +177,7 @@ std::string operator_name(const OperatorRow& row) {
     return row.shape.empty() ? name : name + " " + row.shape;
 }
 
-plot::Report program_page(const TraceReport& report) {
+plot::Report program_page(const TraceReport& report, const KernelChart& chart) {
     const std::string gpu = report.device.empty() ? report.machine : report.device;
     plot::Report page{
         .title = std::filesystem::path(report.file).filename().string() + " on " + gpu,
@@ -192,7 +192,7 @@ plot::Report program_page(const TraceReport& report) {
     }
     if (!report.savings.empty()) page.blocks.emplace_back(savings_of(report));
     constexpr std::size_t most_cards = 12;
-    add_cards(page, report, most_cards);
+    add_cards(page, report, most_cards, chart);
     page.blocks.emplace_back(operators_of(report));
     plot::ReportTable counted = counted_of(report);
     if (!counted.rows.empty()) page.blocks.emplace_back(std::move(counted));

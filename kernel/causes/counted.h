@@ -15,8 +15,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "hardware/quantity.h"
+#include "kernel/causes/stall_lines.h"
 
 namespace ridge::kernel {
 
@@ -27,6 +29,7 @@ struct Counted {
     std::int64_t shared_bytes = 0;  ///< of a block
     Time measured{};                ///< of one launch in a normal run
     std::map<std::string, double> metrics{};
+    std::vector<StallSite> sites{};  ///< samples by instruction, if they were taken
 
     [[nodiscard]] std::optional<double> value(std::string_view name) const;
     /// The first of these that was counted; 0 if none was.

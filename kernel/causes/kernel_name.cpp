@@ -1,5 +1,6 @@
 #include "kernel/causes/kernel_name.h"
 
+#include <algorithm>
 #include <cctype>
 
 namespace ridge::kernel {
@@ -44,16 +45,46 @@ std::string_view without_type(std::string_view name) {
     return start < name.size() ? name.substr(start) : name;
 }
 
+/// The place of the parenthesis or brace that closes the one at `start`.
+std::size_t end_of_group(std::string_view name, std::size_t start) {
+    int open = 0;
+    for (std::size_t i = start; i < name.size(); ++i) {
+        if (name[i] == '(' || name[i] == '{') ++open;
+        if ((name[i] == ')' || name[i] == '}') && --open == 0) return i;
+    }
+    return name.size() - 1;
+}
+
+/// The place of the comma or bracket that ends the template argument around `start`.
+std::size_t end_of_argument(std::string_view name, std::size_t start) {
+    int open = 0;
+    for (std::size_t i = start; i < name.size(); ++i) {
+        const char letter = name[i];
+        if (open == 0 && (letter == ',' || letter == '>')) return i;
+        if (letter == '(' || letter == '{' || letter == '<') ++open;
+        if (letter == ')' || letter == '}' || letter == '>') --open;
+    }
+    return name.size();
+}
+
 }  // namespace
 
 std::string short_kernel_name(std::string_view name) {
-    const std::string whole = without(without(name, "(anonymous namespace)::"), "<unnamed>::");
+    // Nsight Compute cuts the last of these down to its end.
+    const std::string whole =
+        without(without(without(name, "(anonymous namespace)::"), "<unnamed>::"), "unnamed>::");
     const std::string_view named = without_type(without_parameters(whole));
     std::string text;
     int depth = 0;
     for (std::size_t i = 0; i < named.size(); ++i) {
         const char letter = named[i];
         if (letter == '<' && ++depth == 2) text += "<...>";
+        if (depth == 1 && (letter == '(' || letter == '{')) {
+            // The type of a cast goes; so does all that follows a function's name.
+            const bool cast = text.ends_with('<') || text.ends_with(", ");
+            i = cast ? end_of_group(named, i) : end_of_argument(named, i) - 1;
+            continue;
+        }
         if (depth < 2) text += letter;
         if (letter == '>' && depth > 0) --depth;
         const bool qualifies = depth < 2 && text.ends_with("::");

@@ -25,6 +25,8 @@ class Splitter {
         split_.measured = counted.measured.base();
         split_.loads = loads_;
         split_.residency = residency_of(counted, roofs);
+        constexpr std::size_t most_lines = 10;
+        split_.lines = worst_lines(counted.sites, most_lines);
     }
 
     Split split() {
@@ -186,7 +188,8 @@ class Splitter {
             if (seconds <= same * split_.measured) continue;
             const double saves = std::clamp(split_.measured - time_without(cause), 0.0,
                                             split_.measured - split_.ideal);
-            split_.parts.push_back({cause, seconds, saves, detail(cause)});
+            split_.parts.push_back(
+                {cause, seconds, saves, detail(cause), place_of(cause, c_.sites)});
         }
         std::stable_sort(split_.parts.begin(), split_.parts.end(),
                          [](const Part& a, const Part& b) { return a.seconds > b.seconds; });
@@ -335,11 +338,11 @@ std::vector<std::string> sentences_of(const Split& split, double least) {
         name.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(name.front())));
         const Time takes = Time::from_base(part.seconds);
         const Time after = Time::from_base(split.measured - part.saves);
-        sentences.push_back(name + ": " + format(takes) + " (" +
-                            percent(part.seconds / split.measured) + ")" +
-                            (part.detail.empty() ? "" : ", " + part.detail) +
-                            ". Without it the kernel would take " + format(after) + ": " +
-                            std::string(remedy_of(part.cause)) + ".");
+        sentences.push_back(
+            name + ": " + format(takes) + " (" + percent(part.seconds / split.measured) + ")" +
+            (part.detail.empty() ? "" : ", " + part.detail) +
+            (part.where.empty() ? "" : "; " + part.where) + ". Without it the kernel would take " +
+            format(after) + ": " + std::string(remedy_of(part.cause)) + ".");
     }
     return sentences;
 }

@@ -36,6 +36,7 @@ struct Part {
     double seconds = 0.0;  ///< of the measured time
     double saves = 0.0;    ///< s that the kernel would be faster without this cause alone
     std::string detail;    ///< "31 of 32 wavefronts are repeats"
+    std::string where{};   ///< "matmul.cu:57 has 80 % of these waits", if samples say so
 };
 
 struct Split {
@@ -46,6 +47,7 @@ struct Split {
     std::string bound;
     std::vector<Part> parts;  ///< the largest first
     double unexplained = 0.0;
+    std::vector<LineStalls> lines{};  ///< where warps wait, the most first; empty without samples
     Loads loads;
     Residency residency;
 

@@ -51,7 +51,8 @@ enum class ActivityTag : std::uint8_t {
     counters = 16,  ///< hardware counters of one launch
     sample = 17,    ///< rates of the whole GPU over a short interval
     finish = 18,    ///< the process ended normally
-    metrics = 19    ///< all values of one counted launch, by the profiler's names
+    metrics = 19,   ///< all values of one counted launch, by the profiler's names
+    stalls = 20     ///< samples of what warps wait for at one instruction
 };
 
 /// Contents of a file: times of everything, or counters of some launches, whose times are not used.
@@ -194,6 +195,17 @@ struct MetricActivity {
     std::string_view values{};  ///< a double for each name
 };
 
+/// Samples of the warps that stood at one instruction of a kernel, by what they waited for
+/// ("long_scoreboard"; "selected" if they issued), over all launches.
+struct StallActivity {
+    std::uint64_t address = 0;  ///< from the start of the kernel's code
+    std::uint32_t kernel = 0;   ///< text, as in the kernel's shape
+    std::uint32_t file = 0;     ///< text: the source file; empty without line information
+    std::uint32_t line = 0;
+    std::uint32_t names = 0;    ///< text: the reasons, one blank between two of them
+    std::string_view values{};  ///< a double for each reason
+};
+
 struct FinishActivity {
     std::uint64_t time_ns = 0;
 };
@@ -279,6 +291,11 @@ void describe(Fields& fields, SampleActivity& v) {
 template <class Fields>
 void describe(Fields& fields, MetricActivity& v) {
     fields("shape", v.shape)("names", v.names)("values", v.values);
+}
+template <class Fields>
+void describe(Fields& fields, StallActivity& v) {
+    fields("address", v.address)("kernel", v.kernel)("file", v.file)("line", v.line);
+    fields("names", v.names)("values", v.values);
 }
 template <class Fields>
 void describe(Fields& fields, FinishActivity& v) {

@@ -53,7 +53,7 @@ std::string activity_schema() {
            line_of<LostActivity>(lost, "lost") + line_of<NoteActivity>(note, "note") +
            line_of<CounterActivity>(counters, "counters") +
            line_of<SampleActivity>(sample, "sample") + line_of<FinishActivity>(finish, "finish") +
-           line_of<MetricActivity>(metrics, "metrics");
+           line_of<MetricActivity>(metrics, "metrics") + line_of<StallActivity>(stalls, "stalls");
 }
 
 ActivityWriter::~ActivityWriter() {
@@ -107,6 +107,7 @@ template void ActivityWriter::append_locked(ActivityTag, NoteActivity&);
 template void ActivityWriter::append_locked(ActivityTag, CounterActivity&);
 template void ActivityWriter::append_locked(ActivityTag, MetricActivity&);
 template void ActivityWriter::append_locked(ActivityTag, SampleActivity&);
+template void ActivityWriter::append_locked(ActivityTag, StallActivity&);
 template void ActivityWriter::append_locked(ActivityTag, FinishActivity&);
 
 std::uint32_t ActivityWriter::text(std::string_view text) {

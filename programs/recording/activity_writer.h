@@ -52,6 +52,7 @@ class ActivityWriter {
     void write(NoteActivity value) { append(ActivityTag::note, value); }
     void write(CounterActivity value) { append(ActivityTag::counters, value); }
     void write(MetricActivity value) { append(ActivityTag::metrics, value); }
+    void write(StallActivity value) { append(ActivityTag::stalls, value); }
     void write(SampleActivity value) { append(ActivityTag::sample, value); }
     void write(FinishActivity value) { append(ActivityTag::finish, value); }
 

@@ -27,6 +27,7 @@ void read_line(std::string_view key, std::string_view value, RecordingOptions& o
     if (key == "once") read_flag(value, options.once);
     if (key == "repeats") read_flag(value, options.repeats);
     if (key == "continued") read_flag(value, options.continued);
+    if (key == "stalls") read_flag(value, options.stalls);
 }
 
 }  // namespace
@@ -45,7 +46,7 @@ std::string to_text(const RecordingOptions& options) {
            line("duration_ms", options.duration_ms) + line("counted", options.counted) +
            line("sample_ns", options.sample_ns) + line("once", options.once ? 1 : 0) +
            line("repeats", options.repeats ? 1 : 0) + line("continued", options.continued ? 1 : 0) +
-           "prefix=" + options.prefix;
+           line("stalls", options.stalls ? 1 : 0) + "prefix=" + options.prefix;
 }
 
 std::optional<RecordingOptions> recording_options_of(std::string_view text) {

@@ -25,6 +25,7 @@ struct RecordingOptions {
     std::int64_t sample_ns = 0;    ///< interval of the samples; 0: none
     bool once = false;             ///< each distinct launch occurs only once
     bool repeats = false;          ///< launches may be repeated within the run to count them
+    bool stalls = false;           ///< sample what warps wait for; times are not recorded then
     bool continued = false;        ///< `earlier_file` lists what earlier runs left uncounted
 };
 

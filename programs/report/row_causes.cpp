@@ -4,6 +4,22 @@
 
 namespace ridge::programs {
 
+namespace {
+
+std::vector<kernel::StallSite> sites_of(const std::vector<StallSample>& samples) {
+    std::vector<kernel::StallSite> sites;
+    sites.reserve(samples.size());
+    for (const StallSample& each : samples) {
+        sites.push_back({.file = each.file,
+                         .line = each.line,
+                         .address = each.address,
+                         .samples = each.samples});
+    }
+    return sites;
+}
+
+}  // namespace
+
 RowCauses::RowCauses(const model::Machine& machine) : roofs_(kernel::roofs_of(machine)) {}
 
 void RowCauses::start(std::size_t row, const Trace& trace, const Kernel& kernel) {
@@ -13,7 +29,8 @@ void RowCauses::start(std::size_t row, const Trace& trace, const Kernel& kernel)
                          .block = kernel.block,
                          .registers = kernel.registers,
                          .shared_bytes = kernel.shared_bytes,
-                         .metrics = counters.metrics},
+                         .metrics = counters.metrics,
+                         .sites = sites_of(counters.stalls)},
                   .counters = kernel.counters};
 }
 
@@ -32,6 +49,7 @@ std::optional<kernel::Split> RowCauses::split(std::size_t row) const {
     const auto found = rows_.find(row);
     if (found == rows_.end() || found->second.launches < 1) return std::nullopt;
     kernel::Counted counted = found->second.of;
+    if (!has_stall_reasons(counted)) add_sampled_reasons(counted.metrics, counted.sites);
     if (!has_stall_reasons(counted)) return std::nullopt;
     counted.measured = time_of(found->second.nanoseconds / found->second.launches);
     return kernel::split_causes(counted, *roofs_);

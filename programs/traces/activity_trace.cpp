@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <set>
@@ -43,7 +44,25 @@ struct Run {
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::int64_t> devices;  ///< by UUID
     std::int64_t next_device = 0;
     std::map<LaunchKey, CounterSums> counted;
+    std::map<TextId, std::vector<StallSample>> stalls;  ///< by the name of the kernel
 };
+
+/// One number for each of the names, which have blanks between them.
+std::map<std::string, double> samples_of(std::string_view names, std::string_view values) {
+    std::map<std::string, double> samples;
+    while (!names.empty() && values.size() >= sizeof(double)) {
+        const std::size_t end = std::min(names.find(' '), names.size());
+        double value = 0.0;
+        std::memcpy(&value, values.data(), sizeof value);
+        constexpr double most = 1e18;
+        if (end > 0 && value > 0.0 && value < most) {
+            samples[std::string(names.substr(0, end))] += value;
+        }
+        values.remove_prefix(sizeof value);
+        names.remove_prefix(std::min(end + 1, names.size()));
+    }
+    return samples;
+}
 
 /// Reads one file into the run.
 class ProcessReader {
@@ -130,6 +149,9 @@ class ProcessReader {
                 break;
             case ActivityTag::metrics:
                 add_metrics(records_.as<MetricActivity>());
+                break;
+            case ActivityTag::stalls:
+                add_stalls(records_.as<StallActivity>());
                 break;
             case ActivityTag::sample:
                 add_sample(records_.as<SampleActivity>());
@@ -302,6 +324,19 @@ class ProcessReader {
         run_.counted[{launch->name, launch->grid, launch->block}].add(run_.trace.text(*names),
                                                                       value);
     }
+    void add_stalls(const StallActivity& value) {
+        const std::optional<TextId> kernel = text(value.kernel);
+        const std::optional<TextId> file = text(value.file);
+        const std::optional<TextId> names = text(value.names);
+        if (!kernel || !file || !names) return;
+        std::vector<StallSample>& sites = run_.stalls[*kernel];
+        constexpr std::size_t most_sites = 100'000;
+        if (sites.size() == most_sites) return;
+        sites.push_back({.file = std::string(run_.trace.text(*file)),
+                         .line = value.line,
+                         .address = value.address,
+                         .samples = samples_of(run_.trace.text(*names), value.values)});
+    }
     void add_sample(const SampleActivity& value) {
         if (!times(value.start_ns, value.duration_ns)) return;
         run_.trace.samples.push_back({.device = value.device,
@@ -359,6 +394,8 @@ void spread_counters(Run& run) {
     for (const auto& [key, sum] : run.counted) {
         places.emplace(key, static_cast<std::int32_t>(trace.counters.size()));
         trace.counters.push_back(sum.mean());
+        const auto sampled = run.stalls.find(std::get<0>(key));
+        if (sampled != run.stalls.end()) trace.counters.back().stalls = sampled->second;
     }
     for (Kernel& kernel : trace.kernels) {
         if (kernel.kind != ActivityKind::kernel) continue;

@@ -4,8 +4,17 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace ridge::programs {
+
+/// Samples of the warps that stood at one instruction, by what they waited for.
+struct StallSample {
+    std::string file{};  ///< empty without line information
+    std::int64_t line = 0;
+    std::uint64_t address = 0;  ///< from the start of the kernel's code
+    std::map<std::string, double> samples{};
+};
 
 /// Sums over the GPU, as the mean of the counted launches; a negative value was not counted.
 struct KernelCounters {
@@ -28,6 +37,7 @@ struct KernelCounters {
 
     /// Everything that was counted, by the profiler's names; see kernel/causes.
     std::map<std::string, double> metrics{};
+    std::vector<StallSample> stalls{};  ///< of all launches
 
     [[nodiscard]] double dram_bytes() const {
         const bool counted = dram_read_bytes >= 0.0 && dram_write_bytes >= 0.0;

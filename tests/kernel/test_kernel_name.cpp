@@ -14,6 +14,10 @@ TEST_CASE("a kernel's name loses its return type, parameters and namespaces", "[
           "vectorized_elementwise_kernel<4, CUDAFunctor_add<...>, array<...> >");
     CHECK(short_kernel_name("nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT") ==
           "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT");
+    CHECK(short_kernel_name("unnamed>::k04a(const float *, float *)") == "k04a");
+    CHECK(
+        short_kernel_name("void f<(int)4, (bool)1, g<int>(int){lambda(int)#1}::operator()() const, "
+                          "h>(int)") == "f<4, 1, g<...>, h>");
     CHECK(short_kernel_name("") == "");
     CHECK(short_kernel_name("<<<((::") != "");
 }

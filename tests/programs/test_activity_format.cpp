@@ -134,6 +134,7 @@ TEST_CASE("Options are passed to the library as text") {
                                    .sample_ns = 100000,
                                    .once = true,
                                    .repeats = true,
+                                   .stalls = true,
                                    .continued = true};
     const auto back = recording_options_of(to_text(options));
     REQUIRE(back);
@@ -148,6 +149,7 @@ TEST_CASE("Options are passed to the library as text") {
     CHECK(back->once);
     CHECK(back->repeats);
     CHECK(back->continued);
+    CHECK(back->stalls);
     CHECK_FALSE(recording_options_of(""));
     CHECK_FALSE(recording_options_of("run=5\n"));
 }

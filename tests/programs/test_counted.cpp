@@ -153,6 +153,44 @@ TEST_CASE("The files of a run tell what it left to count") {
     CHECK(missing == MissingSets{{{"copy", {4, 0, 0}, {32, 0, 0}}, 0b10U}});
 }
 
+TEST_CASE("Samples of waiting warps come to the counters of their kernel") {
+    const ridge::test::TemporaryFolder folder;
+    const std::string free = folder.file("run.1.ridge");
+    const std::string counted = folder.file("run.counters.2.ridge");
+    const auto start = [](ActivityWriter& writer, const std::string& file, RecordingMode mode) {
+        REQUIRE(writer.open(file));
+        writer.write(ProcessActivity{.mode = static_cast<std::uint32_t>(mode)});
+        return writer.shape({.name = writer.text("copy"), .grid_x = 4, .block_x = 32});
+    };
+    {
+        ActivityWriter writer;
+        const std::uint32_t shape = start(writer, free, RecordingMode::times);
+        writer.write(KernelActivity{.start_ns = 5, .duration_ns = 700, .shape = shape});
+    }
+    {
+        ActivityWriter writer;
+        const std::uint32_t shape = start(writer, counted, RecordingMode::counters);
+        writer.write(CounterActivity{.shape = shape, .passes = 1, .dram_read_bytes = 64.0});
+        const std::array<double, 2> values{30.0, 10.0};
+        writer.write(
+            StallActivity{.address = 0x40,
+                          .kernel = writer.text("copy"),
+                          .file = writer.text("/src/copy.cu"),
+                          .line = 12,
+                          .names = writer.text("long_scoreboard wait"),
+                          .values = {reinterpret_cast<const char*>(values.data()), sizeof values}});
+    }
+    const Trace trace = read_activity_files({free, counted});
+    REQUIRE(trace.counters.size() == 1);
+    REQUIRE(trace.counters[0].stalls.size() == 1);
+    const StallSample& sample = trace.counters[0].stalls[0];
+    CHECK(sample.file == "/src/copy.cu");
+    CHECK(sample.line == 12);
+    CHECK(sample.address == 0x40);
+    CHECK(sample.samples ==
+          std::map<std::string, double>{{"long_scoreboard", 30.0}, {"wait", 10.0}});
+}
+
 TEST_CASE("A program whose launches all differ is distinguished from one that repeats a launch") {
     const ridge::test::TemporaryFolder folder;
     const auto file_of = [&folder](const char* name, std::initializer_list<std::uint32_t> grids,

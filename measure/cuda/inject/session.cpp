@@ -17,6 +17,7 @@
 #include "measure/cuda/inject/launch_counters.h"
 #include "measure/cuda/inject/sampler.h"
 #include "measure/cuda/inject/signals.h"
+#include "measure/cuda/inject/stall_sampler.h"
 
 namespace ridge::measure::cuda {
 namespace {
@@ -65,7 +66,7 @@ void CUPTIAPI on_callback(void* /*user*/, CUpti_CallbackDomain domain, CUpti_Cal
                 *static_cast<const CUpti_ModuleResourceData*>(resource.resourceDescriptor);
             return session.module_loaded({module.pCubin, module.cubinSize});
         }
-        return id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED ? session.context_created()
+        return id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED ? session.context_created(resource.context)
                                                          : session.context_ends(resource.context);
     }
     const auto& call = *static_cast<const CUpti_CallbackData*>(data);
@@ -126,7 +127,8 @@ bool Session::create_file() {
         made = writer_.open(options_.prefix + process + '.' + host + ".ridge");
     }
     if (!made) return false;
-    const auto mode = options_.counted > 0 ? RecordingMode::counters : RecordingMode::times;
+    const auto mode =
+        options_.counted > 0 || options_.stalls ? RecordingMode::counters : RecordingMode::times;
     writer_.write(programs::ProcessActivity{
         .mode = static_cast<std::uint32_t>(mode),
         .pid = static_cast<std::uint32_t>(getpid()),
@@ -188,17 +190,31 @@ void Session::start_cuda() {
         cupti_->activity_enable(CUPTI_ACTIVITY_KIND_DEVICE);
         if (options_.counted > 0) counters_ = &LaunchCounters::open(*this, subscriber_);
         if (options_.sample_ns > 0) sampler_ = new Sampler(*this);
+        if (options_.stalls) {
+            stalls_ = new StallSampler(*this, subscriber_);
+            return;
+        }
         if (counters_ == nullptr) enable_calls();
         if (!options_.wait_for_start && options_.delay_ms == 0) enable(true);
         wake_.notify_all();
     });
 }
 
+void Session::context_created(CUcontext context) {
+    has_context_ = true;
+    if (stalls_ == nullptr || !recording()) return;
+    stalls_->context_created(context);
+    // CUPTI takes its sampling down at exit, so we have to end before that.
+    std::atexit(finish_at_exit);
+}
+
 void Session::context_ends(CUcontext context) {
+    if (stalls_ != nullptr) stalls_->context_ends(context);
     if (counters_ != nullptr) counters_->context_ends(context);
 }
 
 void Session::module_loaded(std::span<const char> cubin) {
+    if (stalls_ != nullptr) stalls_->module_loaded(cubin);
     if (counters_ != nullptr) counters_->module_loaded(cubin);
 }
 
@@ -288,6 +304,7 @@ void Session::write_out(bool forced) {
         cupti_->activity_flush_all(forced ? everything : 0U);
     }
     if (forced && counters_ != nullptr) counters_->read_now();
+    if (stalls_ != nullptr) forced ? stalls_->write_now() : stalls_->collect();
     if (sampler_ != nullptr && has_context_) {
         sampler_->collect();
         // At exit, CUPTI takes down its sampling before anything registered earlier, so end before
@@ -309,6 +326,7 @@ void Session::finish() {
         if (thread_.joinable()) thread_.join();
         if (counters_ != nullptr) counters_->finish();
         if (sampler_ != nullptr) sampler_->stop(ends_before_);
+        if (stalls_ != nullptr) stalls_->finish();
         write_out(true);
         writer_.write(programs::FinishActivity{.time_ns = now()});
         writer_.flush();

@@ -31,6 +31,7 @@ namespace ridge::measure::cuda {
 
 class LaunchCounters;
 class Sampler;
+class StallSampler;
 
 /// How far sampling has come. In each step CUPTI sets up something that it takes down at exit.
 enum class SamplingStep : std::uint8_t { none, started, decoded };
@@ -53,7 +54,7 @@ class Session {
     /// Notes what could not be recorded; each text is written once.
     void note(const std::string& text);
 
-    void context_created() { has_context_ = true; }
+    void context_created(CUcontext context);
     void context_ends(CUcontext context);
     void module_loaded(std::span<const char> cubin);
     /// Recording is limited to the time between cudaProfilerStart and cudaProfilerStop.
@@ -84,6 +85,7 @@ class Session {
     CUpti_SubscriberHandle subscriber_ = nullptr;
     LaunchCounters* counters_ = nullptr;
     Sampler* sampler_ = nullptr;
+    StallSampler* stalls_ = nullptr;
     std::once_flag opened_;
     std::once_flag started_;
     std::once_flag finished_;

@@ -70,6 +70,17 @@ void read_sampling(SymbolReader& reader, Cupti& table) {
     reader.read("cuptiPmSamplingCounterDataGetSampleInfo", table.sampling_sample_info);
 }
 
+void read_stalls(SymbolReader& reader, Cupti& table) {
+    reader.read("cuptiPCSamplingGetNumStallReasons", table.stall_reason_count);
+    reader.read("cuptiPCSamplingGetStallReasons", table.stall_reasons);
+    reader.read("cuptiPCSamplingSetConfigurationAttribute", table.stall_config);
+    reader.read("cuptiPCSamplingEnable", table.stall_enable);
+    reader.read("cuptiPCSamplingDisable", table.stall_disable);
+    reader.read("cuptiPCSamplingGetData", table.stall_data);
+    reader.read("cuptiGetSassToSourceCorrelation", table.source_line);
+    reader.read("cuptiGetCubinCrc", table.cubin_checksum);
+}
+
 Maybe<Cupti> load() {
     const Maybe<SharedLibrary> opened = SharedLibrary::open(
         {.label = "CUPTI",
@@ -85,6 +96,7 @@ Maybe<Cupti> load() {
     read_activity(reader, table);
     read_profiler(reader, table);
     read_sampling(reader, table);
+    read_stalls(reader, table);
     if (!reader.missing().empty()) {
         return Unavailable{.reason = table.path + " lacks " + reader.missing(),
                            .remedy = "install CUPTI of CUDA 13.0 or newer"};

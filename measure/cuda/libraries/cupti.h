@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cupti.h>
+#include <cupti_pcsampling.h>
 #include <cupti_pmsampling.h>
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
@@ -87,6 +88,15 @@ struct Cupti {
     Pointer<decltype(cuptiPmSamplingCounterDataImageInitialize)> sampling_data_initialize = nullptr;
     Pointer<decltype(cuptiPmSamplingGetCounterDataInfo)> sampling_data_info = nullptr;
     Pointer<decltype(cuptiPmSamplingCounterDataGetSampleInfo)> sampling_sample_info = nullptr;
+
+    Pointer<decltype(cuptiPCSamplingGetNumStallReasons)> stall_reason_count = nullptr;
+    Pointer<decltype(cuptiPCSamplingGetStallReasons)> stall_reasons = nullptr;
+    Pointer<decltype(cuptiPCSamplingSetConfigurationAttribute)> stall_config = nullptr;
+    Pointer<decltype(cuptiPCSamplingEnable)> stall_enable = nullptr;
+    Pointer<decltype(cuptiPCSamplingDisable)> stall_disable = nullptr;
+    Pointer<decltype(cuptiPCSamplingGetData)> stall_data = nullptr;
+    Pointer<decltype(cuptiGetSassToSourceCorrelation)> source_line = nullptr;
+    Pointer<decltype(cuptiGetCubinCrc)> cubin_checksum = nullptr;
 
     /// "13.0.1" for 130001.
     [[nodiscard]] std::string version_text() const;
