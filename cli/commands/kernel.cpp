@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <ostream>
 
 #include "cli/commands/commands.h"
 #include "cli/console/json_document.h"
 #include "cli/console/rows.h"
+#include "cli/input/kernel_launch.h"
 #include "cli/input/machine_code.h"
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
@@ -33,25 +35,12 @@ struct KernelOptions {
     std::string grid;
     std::string block;
     std::string trips;
+    std::string args;
     std::string registers;
     std::string shared;
     std::string dram;
     std::string format;
 };
-
-/// "512" or "16x16x2".
-std::int64_t product_of(const std::string& text, std::string_view field) {
-    std::int64_t all = 1;
-    std::string_view rest = text;
-    while (true) {
-        const std::size_t cross = rest.find('x');
-        all *= parse_count(rest.substr(0, cross), field);
-        constexpr std::int64_t most = std::int64_t{1} << 40;
-        if (all < 1 || all > most) throw InputError(std::string(field) + ": from 1 to 2^40");
-        if (cross == rest.npos) return all;
-        rest.remove_prefix(cross + 1);
-    }
-}
 
 const kernel::Function& chosen(const std::vector<kernel::Function>& all, const std::string& name) {
     if (name.empty() && all.size() == 1) return all.front();
@@ -93,29 +82,86 @@ std::int64_t registers_of(const kernel::Function& function) {
     return std::min<std::int64_t>(most, 255);
 }
 
+/// What the options leave open, from the binary and from Triton.
+struct KnownLaunch {
+    std::array<std::int64_t, 3> grid{};
+    std::array<std::int64_t, 3> block{};
+    std::int64_t registers = 0;
+    std::int64_t shared_bytes = 0;
+};
+
+KnownLaunch known_launch(const KernelOptions& options, const kernel::Function& function,
+                         const kernel::CubinKernel* binary) {
+    const std::optional<TritonMetadata> triton = triton_metadata(options.file);
+    KnownLaunch known;
+    if (!options.grid.empty()) known.grid = sizes_of(options.grid, "grid");
+    if (!options.block.empty()) {
+        known.block = sizes_of(options.block, "block");
+    } else if (triton && triton->threads > 0) {
+        known.block = {triton->threads, 1, 1};
+    } else if (binary != nullptr && binary->threads > 0) {
+        known.block = {binary->threads, 1, 1};
+    }
+    known.registers = registers_of(function);
+    if (binary != nullptr && binary->registers > 0) known.registers = binary->registers;
+    if (!options.registers.empty()) known.registers = parse_count(options.registers, "registers");
+    if (binary != nullptr) known.shared_bytes = binary->shared_bytes;
+    if (triton) known.shared_bytes = std::max(known.shared_bytes, triton->shared_bytes);
+    if (!options.shared.empty()) {
+        known.shared_bytes = parse_count(options.shared, "shared", CountUnit::bytes);
+    }
+    return known;
+}
+
 std::optional<kernel::CodeLaunch> launch_of(const KernelOptions& options,
-                                            const kernel::Function& function) {
+                                            const KnownLaunch& known) {
     if (options.grid.empty()) {
-        if (!options.block.empty())
+        if (!options.block.empty()) {
             throw InputError("grid is missing", {}, "--grid 512 --block 256");
+        }
         return std::nullopt;
     }
-    if (options.block.empty()) throw InputError("block is missing", {}, "--grid 512 --block 256");
-    kernel::CodeLaunch launch{.blocks = product_of(options.grid, "grid"),
-                              .threads = product_of(options.block, "block"),
-                              .registers = options.registers.empty()
-                                               ? registers_of(function)
-                                               : parse_count(options.registers, "registers")};
+    if (known.block[0] < 1) throw InputError("block is missing", {}, "--grid 512 --block 256");
+    kernel::CodeLaunch launch{.blocks = known.grid[0] * known.grid[1] * known.grid[2],
+                              .threads = known.block[0] * known.block[1] * known.block[2],
+                              .registers = known.registers,
+                              .shared_bytes = known.shared_bytes};
     constexpr std::int64_t most_threads = 1024;
     if (launch.threads > most_threads) throw InputError("block: at most 1024 threads");
-    if (!options.shared.empty()) {
-        launch.shared_bytes = parse_count(options.shared, "shared", CountUnit::bytes);
-    }
     if (!options.dram.empty()) {
         launch.dram_bytes =
             static_cast<double>(parse_count(options.dram, "dram-bytes", CountUnit::bytes));
     }
     return launch;
+}
+
+const kernel::CubinKernel* binary_of(const MachineCode& code, const std::string& name) {
+    for (const kernel::CubinKernel& each : code.kernels) {
+        if (each.name == name) return &each;
+    }
+    return nullptr;
+}
+
+/// Follows the code if the launch is known; sets the trips of the loops.
+std::optional<kernel::Walk> walk_of(const KernelOptions& options, const kernel::Function& function,
+                                    const KnownLaunch& known, const kernel::CubinKernel* binary,
+                                    std::vector<kernel::Loop>& loops) {
+    if (options.args.empty()) return std::nullopt;
+    if (options.grid.empty() || known.block[0] < 1) {
+        throw InputError("args: they need the launch", {}, "--grid 512 --block 256");
+    }
+    if (binary == nullptr || binary->parameters.empty()) {
+        throw InputError("args: where the arguments lie is not known", {},
+                         "it is for a .cubin and for PTX; give --trips for other files");
+    }
+    const kernel::WalkInput input{
+        .constants = constants_of(*binary, options.args, known.grid, known.block),
+        .grid = known.grid,
+        .block = known.block};
+    kernel::Walk walk = kernel::walk_code(function, input, loops);
+    if (!walk.is_complete) return std::nullopt;
+    kernel::set_trips(loops, walk);
+    return walk;
 }
 
 int read_kernel(const Context& context, const KernelOptions& options) {
@@ -137,11 +183,14 @@ int read_kernel(const Context& context, const KernelOptions& options) {
                           .machine = machine.title,
                           .instructions = function.code.size(),
                           .has_control = function.has_control,
-                          .loops = kernel::loops_of(function),
-                          .registers = registers_of(function)};
+                          .loops = kernel::loops_of(function)};
     kernel::set_trips(reading.loops, options.trips);
-    reading.counts = kernel::count_code(function, reading.loops, *roofs);
-    reading.launch = launch_of(options, function);
+    const kernel::CubinKernel* const binary = binary_of(code, function.name);
+    const KnownLaunch known = known_launch(options, function, binary);
+    reading.registers = known.registers;
+    const auto walk = walk_of(options, function, known, binary, reading.loops);
+    reading.counts = kernel::count_code(function, reading.loops, *roofs, walk ? &*walk : nullptr);
+    reading.launch = launch_of(options, known);
     if (reading.launch) {
         reading.time = kernel::time_of_code(reading.counts, *reading.launch, *roofs, machine);
     }
@@ -168,18 +217,28 @@ Action build_kernel(CommandLine& line, std::span<const std::string>) {
     line.option("--trips", options->trips,
                 "how often the loops run, in their order or by name: 64,8 or L2=8")
         .value("COUNTS");
+    line.option("--args", options->args,
+                "the kernel's arguments, _ for pointers: _,_,_,4096,4096,64; the loops run as "
+                "they say")
+        .value("LIST");
     line.option("--grid", options->grid, "blocks, for a time: 512 or 16x32").value("BLOCKS");
-    line.option("--block", options->block, "threads of a block: 256 or 32x8").value("THREADS");
+    line.option("--block", options->block,
+                "threads of a block: 256 or 32x8 (default: those that Triton or the code names)")
+        .value("THREADS");
     line.option("--registers,--regs", options->registers,
                 "of a thread (default: those that the code names)")
         .value("COUNT");
-    line.option("--shared,--smem", options->shared, "shared memory of a block").value("SIZE");
+    line.option("--shared,--smem", options->shared,
+                "shared memory of a block (default: that of Triton, or what the code declares)")
+        .value("SIZE");
     line.option("--dram-bytes", options->dram, "bytes that the launch must move from and to DRAM")
         .value("SIZE");
     add_format_option(line, options->format, "table|json|csv|md");
     line.footer(
         "Examples:\n"
         "  ridge kernel matmul.cubin --gpu h100-sxm --trips 64\n"
+        "  ridge kernel cache/matmul.cubin --grid 1024 \\\n"
+        "      --args _,_,_,4096,4096,4096,4096,4096,4096 --dram-bytes 101MB\n"
         "  ridge kernel a.out --function _Z4copyPf --grid 1056 --block 256 \\\n"
         "      --dram-bytes 537MB\n"
         "Files other than text need nvdisasm or cuobjdump (CUDA Toolkit, or\n"

@@ -90,27 +90,24 @@ std::string output_of(const std::vector<std::string>& command, const std::string
 
 MachineCode disassembled(const std::string& cubin, const std::string& file) {
     return {.text = output_of({tool("nvdisasm"), "-hex", "-c", cubin}, file),
-            .made_by = "nvdisasm"};
+            .made_by = "nvdisasm",
+            .kernels = kernel::read_cubin(whole_file(cubin), file)};
 }
 
 bool is_ptx(const std::string& bytes) {
     return bytes.find("\n.version ") != std::string::npos || bytes.starts_with(".version ");
 }
 
-/// The machine of an ELF file: 190 is CUDA.
-bool is_cubin(const std::string& bytes) {
-    constexpr std::size_t place = 18;
-    constexpr unsigned cuda = 190;
-    return bytes.size() > place + 1 && static_cast<unsigned char>(bytes[place]) == cuda &&
-           bytes[place + 1] == 0;
-}
-
 }  // namespace
+
+std::string resource_usage(const std::string& file) {
+    return output_of({tool("cuobjdump"), "-res-usage", file}, file);
+}
 
 MachineCode read_machine_code(const std::string& file, const std::string& architecture) {
     const std::string bytes = whole_file(file == "-" ? "/dev/stdin" : file);
     if (bytes.starts_with("\177ELF")) {
-        if (is_cubin(bytes)) return disassembled(file, file);
+        if (kernel::is_cubin(bytes)) return disassembled(file, file);
         return {.text = output_of({tool("cuobjdump"), "-sass", file}, file),
                 .made_by = "cuobjdump"};
     }

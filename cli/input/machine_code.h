@@ -11,16 +11,23 @@
 #pragma once
 
 #include <string>
+#include <vector>
+
+#include "kernel/code/cubin.h"
 
 namespace ridge::cli {
 
 struct MachineCode {
     std::string text;
-    std::string made_by;  ///< the tool, or "text"
+    std::string made_by;                         ///< the tool, or "text"
+    std::vector<kernel::CubinKernel> kernels{};  ///< what a CUDA binary says beside its code
 };
 
 /// `architecture` is for PTX only: "sm_90".
 [[nodiscard]] MachineCode read_machine_code(const std::string& file,
                                             const std::string& architecture);
+
+/// What `cuobjdump -res-usage` says about the kernels of an executable or library.
+[[nodiscard]] std::string resource_usage(const std::string& file);
 
 }  // namespace ridge::cli

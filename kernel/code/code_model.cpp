@@ -21,13 +21,17 @@ std::size_t place_of(CodePipe pipe) {
 
 class Counter {
   public:
-    Counter(const Function& function, const std::vector<Loop>& loops, const Roofs& roofs)
-        : function_(function), loops_(loops), roofs_(roofs) {}
+    Counter(const Function& function, const std::vector<Loop>& loops, const Roofs& roofs,
+            const Walk* walk)
+        : function_(function), loops_(loops), roofs_(roofs), walk_(walk) {}
 
     CodeCounts count() {
         for (std::size_t i = 0; i < function_.code.size(); ++i) {
-            add(function_.code[i], times_of(i));
+            const double times = walk_ != nullptr ? walk_->issued.at(i) : times_of(i);
+            if (times <= 0.0) continue;
+            add(function_.code[i], times, walk_ != nullptr ? walk_->active.at(i) : times);
         }
+        if (walk_ != nullptr) counts_.has_predicates = walk_->has_unknown_guards;
         counts_.unknown.assign(unknown_.begin(), unknown_.end());
         for (const Loop& loop : loops_) {
             if (!loop.is_wait && !loop.trips) counts_.symbolic.push_back(loop.name);
@@ -43,17 +47,25 @@ class Counter {
         return times;
     }
 
-    /// (eq. KM1, KM2)
-    void add(const Instruction& instruction, double times) {
+    /// (eq. KM1, KM2) `active` of the times its predicate was on.
+    void add(const Instruction& instruction, double issued, double active) {
         const Meaning meaning = meaning_of(instruction);
+        add_issue(instruction, meaning, issued);
+        add_work(instruction, meaning, active);
+    }
+
+    void add_issue(const Instruction& instruction, const Meaning& meaning, double times) {
         counts_.instructions += times;
         counts_.issues.at(place_of(meaning.pipe)) += meaning.issues * times;
+        if (meaning.pipe == CodePipe::unknown) unknown_.insert(std::string(instruction.base()));
+    }
+
+    void add_work(const Instruction& instruction, const Meaning& meaning, double times) {
         (meaning.has_flop_type_double ? counts_.flop64 : counts_.flop) += meaning.flop * times;
         counts_.tensor_flop += meaning.tensor_flop * times;
         if (!instruction.base().ends_with("GMMA")) {
             counts_.mma_flop += meaning.tensor_flop * times;
         }
-        if (meaning.pipe == CodePipe::unknown) unknown_.insert(std::string(instruction.base()));
         if (meaning.is_barrier) counts_.barriers += times;
         if (meaning.is_atomic) counts_.atomics += times;
         if (meaning.pipe == CodePipe::copy_engine) counts_.bulk_copies += times;
@@ -138,6 +150,7 @@ class Counter {
     const Function& function_;
     const std::vector<Loop>& loops_;
     const Roofs& roofs_;
+    const Walk* walk_;
     CodeCounts counts_;
     std::set<std::string> unknown_;
     std::array<double, 6> ready_{};  ///< when each scoreboard is released
@@ -191,9 +204,9 @@ void overlap(CodeTime& time, const Roofs& roofs) {
 
 }  // namespace
 
-CodeCounts count_code(const Function& function, const std::vector<Loop>& loops,
-                      const Roofs& roofs) {
-    return Counter(function, loops, roofs).count();
+CodeCounts count_code(const Function& function, const std::vector<Loop>& loops, const Roofs& roofs,
+                      const Walk* walk) {
+    return Counter(function, loops, roofs, walk).count();
 }
 
 CodeTime time_of_code(const CodeCounts& counts, const CodeLaunch& launch, const Roofs& roofs,

@@ -12,7 +12,8 @@
 //   counts.flop                                    // of a thread
 //   const auto time = time_of_code(counts, {.blocks = 512, .threads = 128, ...}, roofs, machine);
 //
-// Limits: both sides of a branch count, and predicated instructions as if they ran. Bytes of DRAM
+// Limits: without a walk (walk.h) both sides of a branch count, and predicated instructions as if
+// they ran. Bytes of DRAM
 // are not in the code: they are given, or the time is a lower bound. Caches are not modelled.
 #pragma once
 
@@ -25,6 +26,7 @@
 #include "kernel/causes/roofs.h"
 #include "kernel/code/loops.h"
 #include "kernel/code/opcode.h"
+#include "kernel/code/walk.h"
 
 namespace ridge::kernel {
 
@@ -51,8 +53,10 @@ struct CodeCounts {
     bool has_predicates = false;          ///< of memory or arithmetic
 };
 
+/// With a walk, instructions count as often as it issued them, and their FLOP and bytes as often as
+/// their predicates were on.
 [[nodiscard]] CodeCounts count_code(const Function& function, const std::vector<Loop>& loops,
-                                    const Roofs& roofs);
+                                    const Roofs& roofs, const Walk* walk = nullptr);
 
 struct CodeLaunch {
     std::int64_t blocks = 0;
