@@ -8,6 +8,8 @@
 #include <memory>
 #include <ostream>
 
+#include "cli/charts/chart_output.h"
+#include "cli/charts/occupancy_chart.h"
 #include "cli/commands/commands.h"
 #include "cli/console/rows.h"
 #include "cli/console/table.h"
@@ -38,6 +40,7 @@ struct OccupancyOptions {
     std::string ptxas;
     std::string function;
     std::string format;
+    ChartOutput chart;
 };
 
 /// The kernel's block and the GPU it runs on.
@@ -283,6 +286,10 @@ int show(const Context& context, const OccupancyOptions& options) {
     Machines machines = options.gpu.machines(context);
     const Kernel kernel = kernel_of(options, machines);
     const Format format = parse_format(options.format);
+    if (!options.chart.file.empty()) {
+        write_chart_output(context, options.chart,
+                           occupancy_charts(kernel.block, kernel.limits, kernel.machine->title));
+    }
     if (format == Format::json) {
         write_document(context.out, "occupancy", json_of(kernel));
     } else if (format == Format::table) {
@@ -303,13 +310,16 @@ Action build_occupancy(CommandLine& line, std::span<const std::string>) {
     line.option("--shared,--smem", options->shared,
                 "shared memory per block, static plus dynamic (default none)")
         .value("SIZE");
-    line.option(
-            "--ptxas", options->ptxas,
-            "output of nvcc --ptxas-options=-v (- for standard input): its registers and static "
-            "shared memory; --shared then adds the dynamic one")
+    line.option("--ptxas", options->ptxas,
+                "a .cubin, executable or library, or the output of nvcc --ptxas-options=-v (- for "
+                "standard input): its registers and static shared memory; --shared then adds the "
+                "dynamic one")
         .value("FILE");
     line.option("--function", options->function, "with --ptxas: the kernel, if there are several")
         .value("NAME");
+    line.option("-o,--output", options->chart.file,
+                "draw warps over registers, shared memory and threads: .svg, .html, .png, .pdf")
+        .value("FILE");
     add_format_option(line, options->format, "table|json|csv|md");
     line.footer(
         "`nvcc --ptxas-options=-v` prints a kernel's registers and static shared memory.\n"

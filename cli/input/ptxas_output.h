@@ -1,5 +1,8 @@
-// Registers and shared memory of kernels, from the output of `nvcc --ptxas-options=-v`.
+// Registers and shared memory of kernels, from the output of `nvcc --ptxas-options=-v` or from the
+// binary itself.
 //
+//   compiled_kernel("libmine.so", "copy")      // needs cuobjdump
+//   compiled_kernel("matmul.cubin", "")
 //   compiled_kernel("build.log", "")           // the only kernel in it
 //   compiled_kernel("-", "copy")               // of standard input, the one whose name contains this
 #pragma once
