@@ -13,6 +13,7 @@
 #include "cli/views/counted.h"
 #include "cli/views/program_page.h"
 #include "cli/views/trace.h"
+#include "hardware/si.h"
 #include "hardware/units.h"
 #include "kernel/causes/kernel_name.h"
 #include "plot/timeline.h"

@@ -91,7 +91,7 @@ TEST_CASE("kernel is an operation of sequences, tables, comparisons and roofline
     CHECK(sequence.out.find("kernel") != std::string::npos);
     CHECK(run_line("compare kernel --bytes 537MB --grid 1056 --gpu h100-sxm,a100-sxm-80gb").code ==
           0);
-    CHECK(run_line("roofline kernel --flop 1e9 --bytes 101MB --gpu h100-sxm").code == 0);
+    CHECK(run({"roofline", "--op", "kernel flop=1e9 bytes=101MB", "--gpu", "h100-sxm"}).code == 0);
     CHECK(run_line("measure kernel --flop 1e9").code != 0);
     const ridge::test::TemporaryFolder folder;
     const std::string file = folder.file("kernels.csv");

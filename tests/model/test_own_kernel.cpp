@@ -35,8 +35,8 @@ Prediction predicted(const OwnKernel& op) {
 
 TEST_CASE("a product by its figures is bound by the tensor cores", "[own]") {
     const Prediction p = predicted(own_product);
-    CHECK(p.bound == Bound::compute);
-    CHECK(p.limiter == Resource::tensor);
+    CHECK(p.bound == model::Bound::compute);
+    CHECK(p.limiter == model::Resource::tensor);
     CHECK(p.tiling.tiles == 512);
     CHECK(p.tiling.waves == 4);
     CHECK(p.tiling.wave_efficiency == Approx(512.0 / (4.0 * 132.0)));
@@ -65,8 +65,8 @@ TEST_CASE("the parts of a measured time sum to it", "[own]") {
 TEST_CASE("a copy by its bytes is bound by memory, and few warps make it slower", "[own]") {
     OwnKernel copy{.bytes = 537'000'000, .grid = 1056, .registers = 32};
     const Prediction many = predicted(copy);
-    CHECK(many.bound == Bound::memory);
-    CHECK(many.limiter == Resource::dram);
+    CHECK(many.bound == model::Bound::memory);
+    CHECK(many.limiter == model::Resource::dram);
     CHECK(many.time.in(units::us) == Approx(181.0).epsilon(0.1));  // the planted kernel h01
     copy.grid = 32;
     CHECK(predicted(copy).time > 2.0 * many.time);

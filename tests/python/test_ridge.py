@@ -43,6 +43,7 @@ class Predict(unittest.TestCase):
             ("attention", {"heads": 32, "kv_heads": 8, "seq": 4096, "head_dim": 128, "causal": True}),
             ("elementwise", {"expr": "gelu(x + bias)", "elements": 1 << 20}),
             ("softmax", {"rows": 4096, "cols": 4096, "dtype": "fp16"}),
+            ("kernel", {"flop": 137_000_000_000, "pipe": "tensor", "bytes": 101_000_000, "grid": 512, "registers": 168}),
         ]
         for operation, fields in cases:
             answer = ridge.predict(operation, gpu=GPU, **fields)

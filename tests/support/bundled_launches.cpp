@@ -131,6 +131,7 @@ struct Expected {
     std::optional<Launches> operator()(const model::Recurrence&) const { return std::nullopt; }
     std::optional<Launches> operator()(const model::TokenWise&) const { return std::nullopt; }
     std::optional<Launches> operator()(const model::Collective&) const { return std::nullopt; }
+    std::optional<Launches> operator()(const model::OwnKernel&) const { return std::nullopt; }
 };
 
 }  // namespace

@@ -32,6 +32,8 @@ std::vector<Launch> memory_launches();
 std::vector<Launch> field_launches();
 std::vector<Launch> arithmetic_launches();
 std::vector<Launch> schedule_launches();
+std::vector<Launch> judge_launches();
+std::vector<Launch> more_judge_launches();
 /// Kernels of libraries and copies at the roof; `library` ones are skipped if the library is absent.
 std::vector<Launch> healthy_launches();
 

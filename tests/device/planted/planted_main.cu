@@ -61,7 +61,8 @@ int main(int count, char** arguments) {
     for (int round = 0; round < rounds; ++round) {
         for (const auto& list :
              {planted::memory_launches(), planted::field_launches(), planted::arithmetic_launches(),
-              planted::schedule_launches(), planted::healthy_launches()}) {
+              planted::schedule_launches(), planted::judge_launches(),
+              planted::more_judge_launches(), planted::healthy_launches()}) {
             for (const planted::Launch& launch : list) {
                 if (!chosen(launch.name, count - 2, arguments + 2)) continue;
                 launch.run(memory);
