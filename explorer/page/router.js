@@ -14,9 +14,11 @@ const explorer = {
   drawn: 0,     // draws so far, for tests
   lastMs: 0,    // time from the start of the last draw to its end
   pending: 0,
+  writing: undefined,
 
-  read() {
-    const [name, query] = location.hash.slice(1).split('?');
+  read(address = location.hash) {
+    clearTimeout(this.writing);
+    const [name, query] = address.slice(1).split('?');
     this.name = views[name] ? name : Object.keys(views)[0];
     this.state = {...views[this.name].defaults, ...Object.fromEntries(new URLSearchParams(query || ''))};
   },
@@ -30,7 +32,9 @@ const explorer = {
 
   change(values, {rebuild = false} = {}) {
     Object.assign(this.state, values);
-    history.replaceState(null, '', this.address());
+    // Browsers ignore addresses that are written more than a few times a second.
+    clearTimeout(this.writing);
+    this.writing = setTimeout(() => history.replaceState(null, '', this.address()), 200);
     if (rebuild) this.show();
     else this.request();
   },

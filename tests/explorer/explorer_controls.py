@@ -140,7 +140,7 @@ def drive(browser, program, address):
     compared = 0
 
     def show():
-        browser.run(f"history.replaceState(null, '', {json.dumps(address)}); explorer.read(); explorer.show(); 1")
+        browser.run(f"explorer.read({json.dumps(address)}); explorer.show(); 1")
 
     show()
     for control in browser.run(CONTROLS):
