@@ -15,15 +15,24 @@ namespace {
 using model::Collective;
 using model::CollectiveKind;
 
+/// Operations that read the tokens before: their time depends on the sequences' lengths.
 bool attends(const Entry& entry) {
-    return std::holds_alternative<model::Attention>(entry.operation) ||
-           std::holds_alternative<model::Mla>(entry.operation);
+    const std::string_view name = name_of(entry.operation);
+    return name == "attention" || name == "mla" || name == "sparse_mla" || name == "indexer";
+}
+
+/// Operations that carry a state along each sequence: their time depends on sequences and new tokens.
+bool carries_state(const Entry& entry) {
+    const auto* tokens = std::get_if<model::TokenWise>(&entry.operation);
+    return std::holds_alternative<model::Recurrence>(entry.operation) ||
+           (tokens != nullptr && tokens->kind == model::TokenKind::conv1d);
 }
 
 /// Operations whose time a prompt's tokens do not share with those of decoding.
 bool needs_phases(const Program& program) {
     return std::any_of(program.entries.begin(), program.entries.end(), [](const Entry& entry) {
-        return std::holds_alternative<model::Mla>(entry.operation) || !entry.unmodelled.empty();
+        const std::string_view name = name_of(entry.operation);
+        return name == "mla" || name == "sparse_mla" || name == "indexer";
     });
 }
 
@@ -74,6 +83,8 @@ void StepParts::find_left_out() {
             .quantisation;
     block_scaled_ = resolved == Quantisation::fp8_block && engine_.block_scaled_rows > 0;
     phases_differ_ = needs_phases(step.program);
+    const auto& entries = step.program.entries;
+    has_states_ = std::any_of(entries.begin(), entries.end(), carries_state);
     const ProgramTime time = predict(step.program, machine_);
     evidence_ = weakest_grade(time.total);
     const auto why = first_not_modelled(step.program, time);
@@ -130,6 +141,7 @@ Time StepParts::time(const Request& request, Part part, std::int64_t new_tokens)
     Time sum;
     for (Entry entry : step.program.entries) {
         const Part of_entry = attends(entry)                 ? Part::attention
+                              : carries_state(entry)         ? Part::state
                               : entry.module == Module::head ? Part::head
                                                              : Part::layers;
         if (of_entry != part) continue;
@@ -180,14 +192,18 @@ Time StepParts::decode(std::int64_t sequences, std::int64_t context) const {
     Request request = request_of(deployment_, Phase::decode);
     request.batch = ceil_divide(sequences, deployment_.data);
     request.seq = context;
-    return time(request, Part::attention, 1 + deployment_.speculation.tokens);
+    const Time attention = time(request, Part::attention, 1 + deployment_.speculation.tokens);
+    return has_states_ ? attention + time(request, Part::state, 1) : attention;
 }
 
 Time StepParts::prompt(std::int64_t chunk, std::int64_t cached) const {
     Request request = request_of(deployment_, Phase::prefill);
     request.batch = 1;
     request.seq = chunk + cached;
-    return time(request, Part::attention, chunk);
+    const Time attention = time(request, Part::attention, chunk);
+    if (!has_states_) return attention;
+    request.seq = chunk;
+    return attention + time(request, Part::state, chunk);
 }
 
 Time StepParts::hop(std::int64_t tokens) const {

@@ -3,12 +3,12 @@
 //   const StepParts parts(architecture, deployment, machine, engine);
 //   parts.layers(600, 0.9);           // everything but attention, 600 tokens, 90 % of them of prompts
 //   parts.head(64);                   // logits and sampling of 64 sequences
-//   parts.decode(64, 1800);           // attention of 64 sequences, 1800 tokens in each cache
-//   parts.prompt(512, 1024);          // attention of 512 new tokens after 1024 in the cache
+//   parts.decode(64, 1800);           // attention and states of 64 sequences, 1800 tokens in each cache
+//   parts.prompt(512, 1024);          // of 512 new tokens after 1024 in the cache
 //
 // Method (W13 of docs/models.md): products, norms, experts and collectives run once over all tokens of
-// the step; attention runs over the decoding sequences and over each prompt's chunk. Where prompts
-// take other kernels than decoding (latent attention, recurrences), the two are weighted by their
+// the step; attention and recurrences run over the decoding sequences and over each prompt's chunk.
+// Where prompts take other products than decoding (latent attention), the two are weighted by their
 // tokens. Of the experts, those count that at least one of the tokens goes to, if each goes to
 // `active` of them at random.
 // Limits: attention over a mixed batch is the sum of its parts.
@@ -56,7 +56,7 @@ class StepParts {
     [[nodiscard]] const Architecture& architecture() const { return architecture_; }
 
   private:
-    enum class Part : std::uint8_t { layers, head, attention };
+    enum class Part : std::uint8_t { layers, head, attention, state };
     [[nodiscard]] Time time(const Request& request, Part part, std::int64_t new_tokens) const;
     [[nodiscard]] Time layers_of(std::int64_t tokens, Phase phase) const;
     void prepare(Entry& entry, std::int64_t new_tokens) const;
@@ -69,6 +69,7 @@ class StepParts {
     const model::Machine& machine_;
     Engine engine_;
     std::int64_t vocabulary_ = 0;
+    bool has_states_ = false;
     bool phases_differ_ = false;
     bool block_scaled_ = false;  ///< fp8 experts with scales of blocks
     std::string left_out_;
