@@ -185,7 +185,7 @@ def check_heavy(browser, root):
     """A heavy file leaves the page alive, shows how far it is, and can be cancelled by keyboard; what follows works."""
     show(browser, "#data")
     browser.run("[...document.querySelectorAll('.own .head button')].forEach((n) => n.click())")
-    packed = base64.b64encode(gzip.compress(large_trace(root, 60), 1)).decode()
+    packed = base64.b64encode(gzip.compress(large_trace(root, 200), 1)).decode()
     found = browser.run(f"""(async () => {{
         const bytes = Uint8Array.from(atob({json.dumps(packed)}), (letter) => letter.charCodeAt(0));
         const transfer = new DataTransfer();
@@ -206,7 +206,7 @@ def check_heavy(browser, root):
             const text = document.querySelector('.own .waiting span')?.textContent;
             if (text) texts.add(text);
         }}
-        await new Promise((done) => setTimeout(done, 400));
+        await new Promise((done) => setTimeout(done, 100));
         texts.add(document.querySelector('.own .waiting span')?.textContent);
         document.querySelector('.own .waiting button')?.focus();
         watching = false;
