@@ -15,7 +15,7 @@ using measure::MeasuredRow;
 using BlockGroups = std::map<std::string, std::vector<MeasuredRow>>;
 
 /// The GPU with the software that runs on it.
-const model::Machine& with_engines(const std::string& gpu) {
+const model::Machine& gpu_of_blocks(const std::string& gpu) {
     static const model::Catalogue all = model::Catalogue::embedded();
     static std::map<std::string, model::Machine> machines;
     auto found = machines.find(gpu);
@@ -26,7 +26,7 @@ const model::Machine& with_engines(const std::string& gpu) {
 /// Whether the rows are of the version that was fitted: those of another have a wider band.
 bool of_fitted_version(const MeasuredRow& row) {
     const model::SoftwareRun run =
-        model::run_of(row.operation, row.execution, with_engines(row.gpu));
+        model::run_of(row.operation, row.execution, gpu_of_blocks(row.gpu));
     return run.fitted.is_usual();
 }
 
@@ -42,7 +42,7 @@ void check_blocks(const std::string& prefix, const std::vector<std::string>& tab
     }
     CHECK_FALSE(groups.empty());
     for (const auto& [name, rows] : groups) {
-        const measure::ErrorSummary accuracy = accuracy_of(rows, with_engines);
+        const measure::ErrorSummary accuracy = accuracy_of(rows, gpu_of_blocks);
         if (of_fitted_version(rows.front())) {
             check_bounds(accuracy, name);
         } else {
