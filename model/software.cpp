@@ -55,7 +55,7 @@ void choose_implementation(const Operation& operation, const Execution& asked, S
     if (run.asked.is_usual()) return;
     if (rule->software != run.asked) run.used = rule->software;
     const SoftwareChoice fitted = software.fitted_version(rule->software);
-    if (fitted != rule->software) run.fitted = fitted;
+    if (run.kernel == nullptr && fitted != rule->software) run.fitted = fitted;
 }
 
 }  // namespace

@@ -153,6 +153,12 @@ std::string toml_value(const hardware::Field& field, double value, int digits) {
     if (dimension == Cycles::dimension) {
         return '"' + format(Cycles::from_base(value), digits) + '"';
     }
+    if (dimension == Power::dimension) {
+        return '"' + format(Power::from_base(value), digits) + '"';
+    }
+    if (dimension == FlopRate::dimension) {
+        return '"' + format(FlopRate::from_base(value), digits) + '"';
+    }
     RIDGE_CONTRACT(dimension == Time::dimension);
     return '"' + format(Time::from_base(value), digits) + '"';
 }

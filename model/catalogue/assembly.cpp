@@ -10,6 +10,7 @@
 #include "hardware/consistency.h"
 #include "hardware/field_reader.h"
 #include "model/catalogue/trees_file.h"
+#include "model/machine/engine_law.h"
 #include "model/machine/schema.h"
 
 namespace ridge::model {
@@ -115,7 +116,7 @@ class Assembly {
             const std::string path = "calibration/" + owner + "/" + version.name + ".toml";
             for (const DataFile& file : from_.files.find(path)) {
                 found.push_back(read(file, calibration_form(), fields));
-                if (!found.back().data.empty())
+                if (has_data_outside_engines(found.back()))
                     fitted_[part.software->name].push_back(version.name);
             }
         };
@@ -193,6 +194,13 @@ class Assembly {
                 software = named(software->inherits);
             }
         }
+    }
+
+    /// Whether a calibration holds more than values of engines' kernels, which name their version.
+    static bool has_data_outside_engines(const Description& calibration) {
+        return std::any_of(calibration.data.begin(), calibration.data.end(), [](const auto& field) {
+            return !hardware::lies_in(field.first, engine_section);
+        });
     }
 
     /// Rows [fitted]: software whose parameters all come from fits to another version.

@@ -50,7 +50,7 @@ enum class Implementation : std::uint8_t {
     register_tiled,
     mma,
     wgmma,
-    custom,  ///< all_reduce: an engine's own, over the memory of its peers
+    custom,  ///< all_reduce: an engine's own, over the memory of its peers; kernel: a user's own
     engine   ///< the kernel of an engine that the fields `software` and `kernel` name
 };
 

@@ -105,7 +105,7 @@ constexpr std::array<FieldInfo, field_count> fields{{
     {flop, "flop", FieldKind::count, "kernel: FLOP of the launch", "none"},
     {pipe, "pipe", FieldKind::word, "kernel: pipe of its arithmetic, vector or tensor", "vector"},
     {bytes, "bytes", FieldKind::count,
-     "message size in bytes (not elements); kernel: from and to DRAM"},
+     "message size in bytes (not elements); kernel: from and to DRAM", "none"},
     {l2_bytes, "l2_bytes", FieldKind::count, "kernel: bytes between L2 and multiprocessors",
      "bytes"},
     {grid, "grid", FieldKind::count, "kernel: blocks, 512 or 16x32", "not known"},
@@ -220,6 +220,7 @@ constexpr std::array all_reduce_ways{Implementation::library, Implementation::to
                                      Implementation::custom};
 constexpr std::array send_ways{Implementation::library, Implementation::torch,
                                Implementation::copy_engine};
+constexpr std::array own_way{Implementation::custom};
 constexpr std::array host_ways{Implementation::library, Implementation::pageable};
 
 using Kind = OperationKind;
@@ -300,7 +301,7 @@ const std::array<OperationInfo, operation_kind_count> operations{{
     {Kind::device_to_host, "device_to_host", "copy to host memory, pinned or pageable",
      collective_required, transfer_optional, host_ways},
     {Kind::kernel, "kernel", "a kernel of your own, known by its FLOP, bytes and launch",
-     nothing_required, kernel_optional, std::span<const Implementation>{}},
+     nothing_required, kernel_optional, own_way},
 }};
 
 constexpr std::array row_kinds{Kind::softmax, Kind::layernorm,     Kind::rmsnorm,

@@ -118,6 +118,7 @@ Outcome predict(const OwnKernel& op, const Execution& execution, const Machine& 
     Roofs roofs = roofs_of(machine, op.type);
     if (op.pipe == KernelPipe::vector) roofs.tensor = std::nullopt;
     Prediction prediction = counted(work_of(op), roofs);
+    prediction.implementation = Implementation::custom;
     prediction.lower_bound = own_roofline(op, time, machine);
     const Time launch = machine.kernel_floor + launch_gaps(machine, execution.launch, 1);
     const bool tensor = op.pipe == KernelPipe::tensor;
