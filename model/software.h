@@ -21,11 +21,11 @@ namespace ridge::model {
 
 struct SoftwareRun {
     Execution execution;
-    const Machine* machine = nullptr;  ///< null: not modelled
-    std::string refusal;               ///< why
+    const Machine* machine = nullptr;      ///< null: not modelled
+    std::string refusal;                   ///< why
     const EngineKernel* kernel = nullptr;  ///< of that machine, if an engine's kernel runs
-    SoftwareChoice asked;              ///< with its version; the usual choice if none was asked for
-    SoftwareChoice used;               ///< whose kernels run, if it is other software
+    SoftwareChoice asked;   ///< with its version; the usual choice if none was asked for
+    SoftwareChoice used;    ///< whose kernels run, if it is other software
     SoftwareChoice fitted;  ///< the version that the parameters were fitted to, if another
 };
 

@@ -95,7 +95,7 @@ struct Record {
     Environment after{};
     /// Energy over wall time between the two environments. 0 and absent differ.
     std::optional<Power> mean_power{};
-    MachineReference reference{};   ///< of the run; empty in records before 0.2.0
+    MachineReference reference{};               ///< of the run; empty in records before 0.2.0
     std::optional<EnergyMeasurement> energy{};  ///< in steady work, if it was asked for
     std::optional<TableRow> row{};  ///< for times from a table; not written to record files
     Location location{};  ///< of the line that was read; empty for a record not from a record file

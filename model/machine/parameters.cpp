@@ -67,7 +67,8 @@ void visit_all(const Visit& visit) {
     tables(custom_reduce_sections());
     std::apply(tables, copy_sections());
     tables(matmul_call_sections(), matmul_sections(), bundled_matmul_sections(),
-           mla_decode_sections(), mla_prefill_sections(), moe_sections(), energy_sections(), law_sections());
+           mla_decode_sections(), mla_prefill_sections(), moe_sections(), energy_sections(),
+           law_sections());
 }
 
 std::vector<ModelParameter> collected() {

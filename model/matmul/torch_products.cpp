@@ -55,7 +55,8 @@ ProductChoice choice_of(const Matmul& op, const TorchProductCode& all, double sm
     if (k_aligned && tiles_of(op, large) <= sms) return {large, all.odd_results};
     if (n_aligned && tiles_of(op, large) >= all.choice.integer_tiles.large * sms)
         return {large, all.large_unaligned};
-    return few ? ProductChoice{small, all.small_unaligned} : ProductChoice{tall, all.tall_unaligned};
+    return few ? ProductChoice{small, all.small_unaligned}
+               : ProductChoice{tall, all.tall_unaligned};
 }
 
 }  // namespace

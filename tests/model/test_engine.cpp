@@ -54,7 +54,8 @@ std::vector<KernelRule> rules_of_text(const std::string& kernel) {
 
 TEST_CASE("an engine's kernel runs where its software says so, and the answer names it",
           "[engine]") {
-    const std::string shape = "matmul m=64 n=4096 k=4096 dtype=fp8 launch=graph software=vllm-0.24.0";
+    const std::string shape =
+        "matmul m=64 n=4096 k=4096 dtype=fp8 launch=graph software=vllm-0.24.0";
     const Prediction p = engine_prediction(shape);
     CHECK(p.implementation == Implementation::engine);
     const auto* const named = noted<note::EngineKernel>(p);
@@ -139,7 +140,8 @@ TEST_CASE("what is wrong with a kernel of a file is said", "[engine]") {
           "tiled_product has no attribute row");
     fails(start + "law = \"tiled_product\"\ndispatch = [\"rows = q\"]\n", "unknown name q");
     fails(start + "law = \"tiled_product\"\ndispatch = [\"rows = 1, rows = 2\"]\n", "stated twice");
-    fails("law = \"tiled_product\"\nparameters = \"k\"\ndispatch = [\"rows = 1\"]\n", "needs a name");
+    fails("law = \"tiled_product\"\nparameters = \"k\"\ndispatch = [\"rows = 1\"]\n",
+          "needs a name");
     fails(start + "implementation = \"library\"\n", "parameters needs a law");
 }
 

@@ -14,8 +14,8 @@
 #include "hardware/loader.h"
 #include "hardware/units.h"
 #include "model/catalogue/catalogue.h"
-#include "model/machine/evidence.h"
 #include "model/catalogue/embedded.h"
+#include "model/machine/evidence.h"
 #include "model/machine/residual_parameters.h"
 #include "tests/catch.h"
 
