@@ -63,7 +63,7 @@ class CubinReader {
         if (offset > bytes_.size() || bytes_.size() - offset < size) {
             throw InputError("the CUDA binary is cut off or damaged", {.file = file_});
         }
-        return bytes_.substr(offset, size);
+        return bytes_.substr(static_cast<std::size_t>(offset), static_cast<std::size_t>(size));
     }
 
     // Offsets of the fields of an ELF header and of a section header (ELF-64 object file format).

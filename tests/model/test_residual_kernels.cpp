@@ -66,7 +66,7 @@ TEST_CASE(
     const Machine& machine = analytic_machine("h200-sxm");
     test::Random random(47);
     std::size_t seen = 0;
-    for (std::size_t i = 0; i < test::case_count(4000); ++i) {
+    for (std::size_t i = 0; i < test::case_count(6000); ++i) {
         const Operation operation = test::random_operation(random);
         Execution execution = test::random_execution(operation, random);
         const Outcome outcome = predict(operation, execution, machine);
