@@ -26,11 +26,10 @@ std::vector<std::string> listed(const std::string& text) {
 }
 
 /// The fits of the plan for the GPUs and the software that were asked for.
-std::vector<measure::PlannedFit> wanted_fits(const CalibrateArguments& arguments,
-                                             const model::Catalogue& catalogue) {
+measure::CalibrationPlan wanted_fits(const CalibrateArguments& arguments,
+                                     const model::Catalogue& catalogue) {
     const std::string file = arguments.tree + "/calibration/plan.toml";
-    std::vector<measure::PlannedFit> plan =
-        measure::read_plan(hardware::read_text_file(file), file);
+    measure::CalibrationPlan plan = measure::read_plan(hardware::read_text_file(file), file);
     std::vector<std::string> software;
     for (const std::string& name : listed(arguments.software)) {
         software.push_back(find_software(catalogue.software(), name).name);
@@ -40,12 +39,16 @@ std::vector<measure::PlannedFit> wanted_fits(const CalibrateArguments& arguments
     const auto names = [](const std::vector<std::string>& all, const std::string& name) {
         return std::find(all.begin(), all.end(), name) != all.end();
     };
-    std::erase_if(plan, [&](const measure::PlannedFit& fit) {
-        if (!software.empty() && !names(software, fit.software)) return true;
+    std::erase_if(plan.fits, [&](const measure::PlannedFit& fit) {
+        if (!software.empty() &&
+            std::none_of(fit.software.begin(), fit.software.end(),
+                         [&](const auto& each) { return names(software, each); })) {
+            return true;
+        }
         return !gpus.empty() && std::none_of(fit.gpus.begin(), fit.gpus.end(),
                                              [&](const auto& each) { return names(gpus, each); });
     });
-    if (plan.empty()) {
+    if (plan.fits.empty()) {
         throw InputError("no fit of the plan is for these GPUs and this software", {.file = file});
     }
     return plan;
@@ -61,14 +64,14 @@ bool is_same(const Context& context, const std::string& path, const std::string&
 }  // namespace
 
 int calibrate_built_in(const Context& context, const CalibrateArguments& arguments) {
-    const model::Catalogue catalogue = model::Catalogue::embedded();
-    const std::vector<measure::PlannedFit> plan = wanted_fits(arguments, catalogue);
+    model::Catalogue catalogue = model::Catalogue::embedded();
+    const measure::CalibrationPlan plan = wanted_fits(arguments, catalogue);
     const measure::Built built = measure::build_calibrations(
-        plan, {.catalogue = catalogue,
+        plan, {.catalogue = std::move(catalogue),
                .tree = arguments.tree,
                .data = arguments.data,
                .progress = [&context](const measure::PlannedFit& fit) {
-                   context.err << "fit " << fit.program << " for " << fit.software << " on "
+                   context.err << "fit " << fit.program << " for " << fit.software.front() << " on "
                                << fit.gpus.front()
                                << (fit.gpus.size() > 1 ? " and others\n" : "\n");
                }});
@@ -84,8 +87,8 @@ int calibrate_built_in(const Context& context, const CalibrateArguments& argumen
         context.out << "wrote " << path << '\n';
     }
     for (const measure::SkippedFit& each : built.skipped) {
-        context.err << "ridge: left out " << each.fit.program << " for " << each.fit.software
-                    << ": " << each.reason << '\n';
+        context.err << "ridge: left out " << each.fit.program << " for "
+                    << each.fit.software.front() << ": " << each.reason << '\n';
     }
     if (arguments.check && same) {
         context.out << built.files.size() << (built.files.size() == 1 ? " file is" : " files are")

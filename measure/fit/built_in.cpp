@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "hardware/byte_source.h"
@@ -16,6 +17,7 @@
 #include "hardware/loader.h"
 #include "measure/fit/fit.h"
 #include "measure/fit/fit_residual.h"
+#include "measure/fit/fit_starts.h"
 #include "measure/record/overlay_text.h"
 #include "measure/record/record.h"
 #include "model/catalogue/calibration_text.h"
@@ -47,7 +49,7 @@ PlannedFit planned(const hardware::Row& row, std::vector<hardware::Problem>& pro
     };
     PlannedFit fit{.program = row.text("program"),
                    .gpus = texts("gpus"),
-                   .software = row.text("software"),
+                   .software = texts("software"),
                    .source = row.text("source"),
                    .records = texts("records"),
                    .tables = texts("tables"),
@@ -61,12 +63,6 @@ PlannedFit planned(const hardware::Row& row, std::vector<hardware::Problem>& pro
             {row.location, "a fit needs gpus, software, source, and records or tables"});
     }
     return fit;
-}
-
-/// Rounded to one digit, so that a start does not depend on the last digits of the last result.
-double rounded_start(double value) {
-    const double step = std::pow(10.0, std::floor(std::log10(value)));
-    return std::round(value / step) * step;
 }
 
 std::vector<std::string> files_below(const std::vector<std::string>& paths) {
@@ -117,7 +113,8 @@ struct Inputs {
 
 class Builder {
   public:
-    explicit Builder(const BuildRequest& request) : request_(request) {}
+    Builder(const CalibrationPlan& plan, BuildRequest request)
+        : starts_(plan.starts), request_(std::move(request)) {}
 
     void run(const PlannedFit& fit) {
         if (!fit.tables.empty() && request_.data.empty()) {
@@ -169,7 +166,7 @@ class Builder {
                                    fit.records.empty() || fit.tables.empty() ? "" : ", ",
                                    fmt::join(fit.tables, ", "));
         inputs.command = fmt::format("ridge calibrate --built-in --gpu {} --software {}",
-                                     fmt::join(fit.gpus, ","), fit.software);
+                                     fmt::join(fit.gpus, ","), fmt::join(fit.software, ","));
         if (!fit.tables.empty()) inputs.command += " --data DIR";
         return inputs;
     }
@@ -178,7 +175,10 @@ class Builder {
         FitRequest asked{
             .data = fit.tables.empty() ? std::string() : request_.data,
             .gpus = fit.gpus,
-            .machine = [this, &fit](const std::string& gpu) { return start(fit, gpu); }};
+            .machine = [this, &fit](const std::string& gpu) { return machine(fit, gpu); }};
+        asked.start = [this, &fit](const std::string& field) { return start(fit, field).value; };
+        asked.tables = fit.tables;
+        asked.tried_folds = 0;
         for (std::size_t i = 0; i < fit.records.size(); ++i) {
             asked.records.push_back(inputs.paths[i]);
         }
@@ -204,26 +204,20 @@ class Builder {
         return values_.emplace(place, std::move(committed)).first->second;
     }
 
-    /// The machine from which a fit starts.
-    [[nodiscard]] model::Machine start(const PlannedFit& fit, const std::string& gpu) {
-        const FitProgram* const fitting = program_named(fit.program);
-        const bool of_engine = fitting != nullptr && fitting->of_engine;
-        Description device = request_.catalogue.at(gpu, model::View::calibrated,
-                                                   of_engine ? fit.software : std::string());
-        for (const auto& [place, calibration] : values_) {
-            if (place.first != gpu) continue;
-            device = apply_overlay(std::move(device), calibration);
-        }
-        for (auto& [path, datum] : device.data) {
-            const bool fitted = std::find(datum.sources.begin(), datum.sources.end(), fit.source) !=
-                                datum.sources.end();
-            auto* const value = std::get_if<double>(&datum.value);
-            if (fitted && value != nullptr && is_parameter_of(fit.software, path)) {
-                *value = rounded_start(*value);
-            }
-        }
-        if (!of_engine) return model::make_machine(device);
-        return request_.catalogue.machine(device, model::SoftwareChoice::named(fit.software));
+    /// What the fits before left, of the engine whose kernels are fitted.
+    [[nodiscard]] model::Machine machine(const PlannedFit& fit, const std::string& gpu) const {
+        const FitProgram* const program = program_named(fit.program);
+        const bool of_engine = program != nullptr && program->of_engine;
+        if (!of_engine) return model::make_machine(request_.catalogue.at(gpu));
+        return request_.catalogue.machine(gpu, model::View::calibrated,
+                                          model::SoftwareChoice::named(fit.software.front()));
+    }
+
+    [[nodiscard]] FitStart start(const PlannedFit& fit, const std::string& field) {
+        const auto found = starts_.of(field, fit.software, request_.catalogue.software());
+        if (found) return *found;
+        throw InputError("no start for " + field + ": the plan or its software's file gives one",
+                         fit.location);
     }
 
     [[nodiscard]] bool is_parameter_of(const std::string& software, const std::string& path) const {
@@ -232,14 +226,13 @@ class Builder {
                            [&path](const auto& each) { return hardware::lies_in(path, each); });
     }
 
-    [[nodiscard]] std::string header(const PlannedFit& fit, const Inputs& inputs,
-                                     const std::string& gpu) const {
+    [[nodiscard]] static std::string header(const PlannedFit& fit, const Inputs& inputs,
+                                            const std::string& gpu, const std::string& software) {
         std::string text = fmt::format(
             "schema = 1\nkind = \"calibration\"\nname = \"{0}.{1}\"\nchip = \"{0}\"\nsoftware = "
-            "\"{1}\"\nsources.{2} = {{ kind = \"measured\", text = {3}, command = {4}, records "
-            "= "
+            "\"{1}\"\nsources.{2} = {{ kind = \"measured\", text = {3}, command = {4}, records = "
             "{5}, digest = \"{6}\"",
-            gpu, fit.software, fit.source,
+            gpu, software, fit.source,
             quoted_toml("fit of " + fit.program + " by ridge calibrate --built-in"),
             quoted_toml(inputs.command), quoted_toml(inputs.names), inputs.digest);
         if (!inputs.date.empty()) text += fmt::format(", date = \"{}\"", inputs.date);
@@ -248,28 +241,49 @@ class Builder {
 
     /// Takes the values that are parameters of the fit's software.
     void take(const PlannedFit& fit, const Inputs& inputs, const std::vector<FitReport>& reports) {
-        for (const std::string& gpu : fit.gpus) {
-            std::string text = header(fit, inputs, gpu);
-            bool any = false;
-            for (const FitReport& report : reports) {
-                if (!report.usable()) {
-                    throw InputError("the fit on " + report.name + " did not converge",
-                                     fit.location);
-                }
-                for (const FittedParameter& each : report.parameters) {
-                    const bool here = each.gpu.empty() || each.gpu == gpu;
-                    if (!here || !is_parameter_of(fit.software, each.field)) continue;
-                    text += fitted_line(each, fit.source);
-                    any = true;
-                }
-            }
-            if (!any) {
-                throw InputError("the fit of " + fit.program + " gives no parameter of " +
-                                     fit.software + ", which its software.toml would list",
-                                 fit.location);
-            }
-            merge(calibration(gpu, fit.software), text, fit);
+        for (const FitReport& report : reports) {
+            if (report.usable()) continue;
+            throw InputError("the fit on " + report.name + " did not converge", fit.location);
         }
+        bool any = false;
+        for (const std::string& gpu : fit.gpus) {
+            for (const std::string& software : fit.software) {
+                const std::string lines = fitted_lines(fit, reports, gpu, software);
+                if (lines.empty()) continue;
+                any = true;
+                merge(calibration(gpu, software), header(fit, inputs, gpu, software) + lines, fit);
+                request_.catalogue.add_text(model::calibration_text(calibration(gpu, software)),
+                                            path_of(gpu, software, ".toml"));
+            }
+        }
+        if (any) return;
+        throw InputError(
+            fmt::format("the fit of {} gives no parameter of {}, which its software.toml "
+                        "would list",
+                        fit.program, fmt::join(fit.software, ", ")),
+            fit.location);
+    }
+
+    [[nodiscard]] std::string fitted_lines(const PlannedFit& fit,
+                                           const std::vector<FitReport>& reports,
+                                           const std::string& gpu, const std::string& software) {
+        std::string lines;
+        const auto belongs = [&](const auto& each) {
+            return (each.gpu.empty() || each.gpu == gpu) && is_parameter_of(software, each.field);
+        };
+        for (const FitReport& report : reports) {
+            for (const FittedParameter& each : report.parameters) {
+                if (belongs(each)) lines += fitted_line(each, fit.source);
+            }
+            for (const HeldParameter& each : report.held) {
+                if (!belongs(each) || !start(fit, each.field).of_plan) continue;
+                lines += fmt::format(
+                    "{} = {{ value = {}, source = \"{}\", note = \"kept at its start: these rows "
+                    "do not determine it\" }}\n",
+                    each.field, each.value, fit.source);
+            }
+        }
+        return lines;
     }
 
     [[nodiscard]] static std::string fitted_line(const FittedParameter& each,
@@ -287,6 +301,9 @@ class Builder {
         hardware::Loaded loaded = hardware::load_text(text, "fit " + fit.program, model::schema(),
                                                       model::calibration_form());
         hardware::throw_problems(loaded.problems);
+        std::erase_if(into.data, [&fit](const auto& field) {
+            return field.second.sources == std::vector{fit.source};
+        });
         into.sources.insert_or_assign(fit.source, loaded.description.sources.at(fit.source));
         for (auto& [path, datum] : loaded.description.data) {
             into.data.insert_or_assign(path, std::move(datum));
@@ -296,28 +313,36 @@ class Builder {
     void take(const PlannedFit& fit, const Inputs& inputs,
               const std::vector<ResidualReport>& reports) {
         for (const std::string& gpu : fit.gpus) {
-            std::vector<ResidualReport> own;
-            std::copy_if(reports.begin(), reports.end(), std::back_inserter(own),
-                         [&](const ResidualReport& each) {
-                             return each.gpu == gpu &&
-                                    is_parameter_of(fit.software,
-                                                    "model.residual." +
-                                                        std::string(name_of(each.residual_class)));
-                         });
-            if (own.empty()) continue;
-            const std::string overlay =
-                residual_overlay(own, gpu, "fit of residual by ridge calibrate --built-in");
-            const hardware::Loaded loaded = hardware::load_text(overlay, "fit", model::schema());
-            hardware::throw_problems(loaded.problems);
-            std::vector<std::string> lines{"command " + inputs.command, "records " + inputs.names,
-                                           "inputs " + inputs.digest};
-            if (!inputs.date.empty()) lines.push_back("date " + inputs.date);
-            trees_[{gpu, fit.software}] =
-                model::trees_file(loaded.description, gpu, fit.software, lines);
+            for (const std::string& software : fit.software) {
+                std::vector<ResidualReport> own;
+                std::copy_if(
+                    reports.begin(), reports.end(), std::back_inserter(own),
+                    [&](const ResidualReport& each) {
+                        return each.gpu == gpu &&
+                               is_parameter_of(
+                                   software,
+                                   "model.residual." + std::string(name_of(each.residual_class)));
+                    });
+                if (own.empty()) continue;
+                const std::string overlay =
+                    residual_overlay(own, gpu, "fit of residual by ridge calibrate --built-in");
+                const hardware::Loaded loaded =
+                    hardware::load_text(overlay, "fit", model::schema());
+                hardware::throw_problems(loaded.problems);
+                std::vector<std::string> lines{"command " + inputs.command,
+                                               "records " + inputs.names,
+                                               "inputs " + inputs.digest};
+                if (!inputs.date.empty()) lines.push_back("date " + inputs.date);
+                const std::string text =
+                    model::trees_file(loaded.description, gpu, software, lines);
+                trees_[{gpu, software}] = text;
+                request_.catalogue.add_text(text, path_of(gpu, software, ".trees"));
+            }
         }
     }
 
-    const BuildRequest& request_;
+    FitStarts starts_;
+    BuildRequest request_;
     std::map<Place, Description> values_;
     std::map<Place, std::string> trees_;
     std::vector<SkippedFit> skipped_;
@@ -325,13 +350,23 @@ class Builder {
 
 }  // namespace
 
-std::vector<PlannedFit> read_plan(const std::string& toml, const std::string& file) {
+CalibrationPlan read_plan(const std::string& toml, const std::string& file) {
     hardware::Loaded loaded = hardware::load_text(toml, file, model::schema(), plan_form);
-    std::vector<PlannedFit> plan;
+    CalibrationPlan plan;
+    std::set<std::array<std::string, 3>> written;
     for (const hardware::Row& row : loaded.description.rows) {
-        plan.push_back(planned(row, loaded.problems));
+        plan.fits.push_back(planned(row, loaded.problems));
+        const PlannedFit& fit = plan.fits.back();
+        for (const std::string& gpu : fit.gpus) {
+            for (const std::string& software : fit.software) {
+                if (written.insert({gpu, software, fit.source}).second) continue;
+                loaded.problems.push_back({row.location, "two fits write \"" + fit.source +
+                                                             "\" for " + software + " on " + gpu});
+            }
+        }
     }
     hardware::throw_problems(loaded.problems);
+    plan.starts = std::move(loaded.description);
     return plan;
 }
 
@@ -352,9 +387,9 @@ std::string digest_of_files(const std::vector<std::string>& paths) {
     return digest.text();
 }
 
-Built build_calibrations(const std::vector<PlannedFit>& plan, const BuildRequest& request) {
-    Builder builder(request);
-    for (const PlannedFit& fit : plan) builder.run(fit);
+Built build_calibrations(const CalibrationPlan& plan, BuildRequest request) {
+    Builder builder(plan, std::move(request));
+    for (const PlannedFit& fit : plan.fits) builder.run(fit);
     return builder.result();
 }
 

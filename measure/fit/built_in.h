@@ -1,27 +1,30 @@
 // Makes the calibrations that come with ridge from chips, software and records: `ridge calibrate
 // --built-in`.
 //
-//   const std::vector<PlannedFit> plan = read_plan(text, "calibration/plan.toml");
+//   const CalibrationPlan plan = read_plan(text, "calibration/plan.toml");
 //   for (const BuiltFile& file : build_calibrations(plan, request).files)
 //       write(file.path, file.text);                    // calibration/h200-sxm/ridge-0.1.toml
 //
-// A plan is a list of fits, in the order in which they run:
+// A plan is a list of fits, in the order in which they run, and the values from which they start:
 //
 //   [[fit]]
 //   program = "attention"                    # of `ridge fit`, or residual
 //   gpus = ["h200-sxm"]                      # fitted together
-//   software = "ridge-0.1"                   # whose parameters it writes
+//   software = ["ridge-0.1"]                 # whose parameters it writes
 //   source = "NATFIT"                        # key of the source in the file
 //   records = ["records/h200-sxm"]           # below the source tree; or:
 //   tables = ["attention_decode_b200.csv"]   # below --data
 //
-// Method. Each fit sees the values that the fits before it wrote. Its own parameters start from the
-// committed values rounded to one digit, so that the result depends on what was measured, and a
-// second run gives the same bytes. Values are written with six digits, each with its standard error;
-// the source says the command, what it read, the FNV-1a digest of that (of the unpacked bytes of all
-// files, in the order of their names) and the date of the newest record. A parameter that its rows
-// do not determine keeps its committed value and says so. What no fit of the plan writes stays as it
-// is committed.
+//   [model.torch]                            # where parameters start (fit_starts.h)
+//   first_dram = { value = "0.7 us", source = "START" }
+//
+// Method. Each fit sees the values that the fits before it wrote. What it fits starts at fixed values,
+// not at the committed ones, so that the result depends only on what was measured and a second run gives
+// the same bytes. Values are written with six digits, each with its standard error; the source says the
+// command, what it read, the FNV-1a digest of that (of the unpacked bytes of all files, in the order of
+// their names) and the date of the newest record. A parameter that its rows do not determine is written
+// at its start and says so. What a fit's source gave before and does not now is dropped; all that no fit
+// of the plan writes stays as it is committed.
 //
 // Limits: with another compiler values agree to about 1e-4, because fits stop at a tolerance.
 #pragma once
@@ -32,6 +35,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hardware/description.h"
 #include "hardware/error.h"
 #include "model/catalogue/catalogue.h"
 
@@ -40,20 +44,25 @@ namespace ridge::measure {
 struct PlannedFit {
     std::string program;
     std::vector<std::string> gpus;
-    std::string software;
+    std::vector<std::string> software;  ///< whose parameters it writes
     std::string source;
     std::vector<std::string> records;
     std::vector<std::string> tables;
     Location location;
 };
 
+struct CalibrationPlan {
+    std::vector<PlannedFit> fits;
+    hardware::Description starts;  ///< where the parameters start
+};
+
 /// InputError with all that is wrong: an unknown program, a missing key.
-[[nodiscard]] std::vector<PlannedFit> read_plan(const std::string& toml, const std::string& file);
+[[nodiscard]] CalibrationPlan read_plan(const std::string& toml, const std::string& file);
 
 struct BuildRequest {
-    const model::Catalogue& catalogue;
-    std::string tree;  ///< folder with records/
-    std::string data;  ///< folder of public tables; empty: fits to tables are skipped
+    model::Catalogue catalogue;  ///< takes what each fit writes
+    std::string tree;            ///< folder with records/
+    std::string data;            ///< folder of public tables; empty: fits to tables are skipped
     /// Called before each fit, with what it is.
     std::function<void(const PlannedFit&)> progress{};
 };
@@ -73,9 +82,9 @@ struct Built {
     std::vector<SkippedFit> skipped;
 };
 
-/// InputError when records or tables cannot be read, or a fit does not converge.
-[[nodiscard]] Built build_calibrations(const std::vector<PlannedFit>& plan,
-                                       const BuildRequest& request);
+/// InputError when records or tables cannot be read, a parameter has no start, or a fit does not
+/// converge.
+[[nodiscard]] Built build_calibrations(const CalibrationPlan& plan, BuildRequest request);
 
 /// The digest of files and of all files in folders, unpacked, and of their names.
 [[nodiscard]] std::string digest_of_files(const std::vector<std::string>& paths);

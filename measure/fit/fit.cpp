@@ -243,6 +243,16 @@ void add_parameters(const std::vector<Slot>& slots, const LeastSquaresSummary& f
     }
 }
 
+/// The problem from the starts that it names.
+FitProblem started(FitProblem problem) {
+    const std::vector<Slot> slots = slots_of(problem);
+    std::vector<double> values;
+    for (const Slot& slot : slots) values.push_back(problem.start(field_of(slot).path));
+    problem.machines = with(std::move(problem.machines), slots, values);
+    problem.start = nullptr;
+    return problem;
+}
+
 }  // namespace
 
 std::vector<FreeParameter> free_parameters(std::string_view section, model::Origin origin,
@@ -263,6 +273,7 @@ std::vector<FreeParameter> free_parameters(std::string_view section, model::Orig
 
 FitReport run_fit(const FitProblem& problem) {
     RIDGE_CONTRACT(!problem.rows.empty() && !problem.machines.empty());
+    if (problem.start) return run_fit(started(problem));
     std::vector<const MeasuredRow*> rows;
     for (const MeasuredRow& row : problem.rows) rows.push_back(&row);
 
@@ -305,11 +316,30 @@ std::vector<MeasuredRow> record_rows(const FitRequest& request) {
     return rows;
 }
 
+namespace {
+
+std::vector<MeasuredRow> rows_of_tables(const FitRequest& request,
+                                        const std::vector<std::string>& prefixes) {
+    std::vector<MeasuredRow> rows;
+    for (const std::string& name : request.tables) {
+        const bool fits =
+            std::any_of(prefixes.begin(), prefixes.end(),
+                        [&name](const std::string& prefix) { return name.starts_with(prefix); });
+        if (!fits) continue;
+        std::vector<MeasuredRow> more = read_rows(request.data + '/' + name, request.keep);
+        std::move(more.begin(), more.end(), std::back_inserter(rows));
+    }
+    return rows;
+}
+
+}  // namespace
+
 std::vector<MeasuredRow> table_rows(const FitRequest& request,
                                     const std::vector<std::string>& prefixes) {
     std::vector<MeasuredRow> rows =
-        request.read != nullptr
-            ? rows_named(*request.read, prefixes)
+        request.read != nullptr ? rows_named(*request.read, prefixes)
+        : !request.tables.empty()
+            ? rows_of_tables(request, prefixes)
             : read_tables(request.data, prefixes, request.keep, request.gpu_of_tables);
     if (request.wanted) std::erase_if(rows, std::not_fn(request.wanted));
     return rows;
@@ -331,6 +361,8 @@ std::vector<FitProblem> split_rows(const std::vector<MeasuredRow>& rows,
     std::vector<FitProblem> problems;
     for (const std::set<std::string>& group : groups) {
         FitProblem problem;
+        problem.start = request.start;
+        problem.tried_folds = request.tried_folds;
         problem.prior = request.prior;
         for (const std::string& gpu : group) {
             problem.described.emplace(gpu, request.machine(gpu));

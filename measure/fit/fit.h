@@ -60,6 +60,9 @@ enum class Sharing { one_for_all, per_gpu };
 /// A value as a description file writes it: "4.07 us" in quotes, 0.8614 without.
 [[nodiscard]] std::string toml_value(const hardware::Field& field, double value, int digits = 4);
 
+/// Where a parameter starts, in base units, by the path of its field.
+using Starts = std::function<double(const std::string&)>;
+
 /// What is known about the parameters before the fit.
 enum class Prior : std::uint8_t {
     none,   ///< the start is only where the search begins
@@ -71,6 +74,7 @@ struct FitProblem {
     std::map<std::string, model::Machine> machines;  ///< start, by the rows' GPU names
     /// The same with the corrections that the fit leaves out, for the errors before; may be empty.
     std::map<std::string, model::Machine> described{};
+    Starts start{};  ///< empty: where the machines are
     Prior prior = Prior::none;
     int steps = LeastSquaresOptions{}.steps;  ///< most steps of one fit
     double gain = LeastSquaresOptions{}.gain;
@@ -129,6 +133,9 @@ struct FitRequest {
     std::vector<std::string> gpus;  ///< fitted together; empty: each GPU separately
     std::function<model::Machine(const std::string&)> machine;
     std::vector<std::string> records{};  ///< files or folders of records, instead of `data`
+    std::vector<std::string> tables{};   ///< names of the tables in `data` to read; empty: all
+    Starts start{};                      ///< empty: where `machine` is
+    unsigned tried_folds = folds;        ///< of the cross-validation
     OtherColumns keep{};                 ///< columns of the tables that the model does not use
     Prior prior = Prior::none;
     std::string gpu_of_tables{};                       ///< GPU of tables without a column `gpu`

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hardware/loader.h"
+#include "measure/fit/fit_starts.h"
 #include "measure/record/record.h"
 #include "measure/run/measure.h"
 #include "model/catalogue/calibration_text.h"
@@ -23,8 +24,14 @@ using test::TemporaryFolder;
 
 const std::string plan_header = "schema = 1\nkind = \"plan\"\nname = \"plan\"\n";
 const std::string product_fit =
-    "[[fit]]\nprogram = \"matmul\"\ngpus = [\"h200-sxm\"]\nsoftware = \"ridge-0.1\"\n"
+    "[[fit]]\nprogram = \"matmul\"\ngpus = [\"h200-sxm\"]\nsoftware = [\"ridge-0.1\"]\n"
     "source = \"MMRUN\"\nrecords = [\"records/mine\"]\n";
+const std::string starts =
+    "[sources]\nSTART = { kind = \"estimate\", text = \"usual\", date = \"2026-11-28\" }\n"
+    "[model.matmul.mma]\nstart = { value = \"3000 clk\", source = \"START\" }\n"
+    "step = { value = \"1000 clk\", source = \"START\" }\n"
+    "issue_fraction = { value = 0.4, source = \"START\" }\n"
+    "store_bytes_per_clock = { value = \"8 B/clk\", source = \"START\" }\n";
 
 /// Records of a bundled product that is slower by a quarter than the description says.
 void record_slower_products(const std::string& path) {
@@ -55,13 +62,13 @@ std::string write(const std::string& path, const std::string& text) {
 TEST_CASE("calibrations are made from records, and the same again", "[built_in]") {
     const TemporaryFolder folder;
     record_slower_products(folder.write("records/mine/matmul.jsonl", ""));
-    const std::vector<PlannedFit> plan = read_plan(plan_header + product_fit, "plan.toml");
+    const CalibrationPlan plan = read_plan(plan_header + product_fit + starts, "plan.toml");
     const model::Catalogue committed = model::catalogue();
-    const auto build = [&](const model::Catalogue& catalogue) {
-        return build_calibrations(plan,
-                                  {.catalogue = catalogue, .tree = folder.path(), .data = {}});
+    const auto build = [&](model::Catalogue catalogue) {
+        return build_calibrations(
+            plan, {.catalogue = std::move(catalogue), .tree = folder.path(), .data = {}});
     };
-    const Built built = build(committed);
+    const Built built = build(model::catalogue());
     REQUIRE(built.files.size() == 1);
     CHECK(built.files[0].path == "calibration/h200-sxm/ridge-0.1.toml");
     CHECK(model::check_text(built.files[0].text, "built.toml").empty());
@@ -82,22 +89,60 @@ TEST_CASE("calibrations are made from records, and the same again", "[built_in]"
     const std::string other = "model.attention.mma.start";
     CHECK(made.value(other) == committed.at("h200-sxm").value(other));
 
-    CHECK(build(committed).files[0].text == built.files[0].text);
     model::Catalogue next = model::catalogue();
     next.add_text(built.files[0].text, "calibration/h200-sxm/ridge-0.1.toml");
     CHECK(next.at("h200-sxm").value(path) == made.value(path));
+    // It does not start from what it once found.
+    CHECK(build(std::move(next)).files[0].text == built.files[0].text);
 }
 
 TEST_CASE("fits to public tables are left out without them", "[built_in]") {
     const std::string tables =
-        "[[fit]]\nprogram = \"collective\"\ngpus = [\"b200\"]\nsoftware = \"nccl\"\n"
+        "[[fit]]\nprogram = \"collective\"\ngpus = [\"b200\"]\nsoftware = [\"nccl\"]\n"
         "source = \"NCCLFIT\"\ntables = [\"collectives_b200.csv\"]\n";
-    const model::Catalogue catalogue = model::catalogue();
-    const Built built = build_calibrations(read_plan(plan_header + tables, "plan.toml"),
-                                           {.catalogue = catalogue, .tree = ".", .data = {}});
+    const Built built =
+        build_calibrations(read_plan(plan_header + tables, "plan.toml"),
+                           {.catalogue = model::catalogue(), .tree = ".", .data = {}});
     CHECK(built.files.empty());
     REQUIRE(built.skipped.size() == 1);
     CHECK_THAT(built.skipped[0].reason, contains_text("--data DIR"));
+}
+
+TEST_CASE("a fit starts where the plan says, then where its software's file does", "[built_in]") {
+    const std::string law = "model.engine.tiled_product.any.any.step_1";
+    const std::string kernel = "model.engine.tiled_product.vllm.fp8_sm90.step_1";
+    const std::string unknown = "model.engine.tiled_product.vllm.of_tomorrow.step_1";
+    const std::string of_law =
+        plan_header + starts +
+        "[model.engine.tiled_product.any.any]\nstep_1 = { value = \"77 clk\", "
+        "source = \"START\" }\n";
+    const model::Catalogue committed = model::catalogue();
+    const std::vector<std::string> vllm{"vllm-0.24.0"};
+    const auto start = [&](const std::string& plan, const std::string& field) {
+        return FitStarts(read_plan(plan, "plan.toml").starts).of(field, vllm, committed.software());
+    };
+    CHECK(start(of_law, "model.matmul.mma.start").value().value == 3000.0);
+    CHECK_FALSE(start(of_law, "model.matmul.tensor.launch"));
+    CHECK(start(of_law, unknown).value().value == 77.0);
+    CHECK(start(of_law, unknown).value().of_plan);
+    CHECK(start(of_law, kernel).value().value != 77.0);
+    CHECK_FALSE(start(of_law, kernel).value().of_plan);
+    CHECK(start(of_law, law).value().value == 77.0);
+    CHECK(start(plan_header, unknown).value().value == 0.0);
+    const std::string own =
+        of_law +
+        "[model.engine.tiled_product.vllm.fp8_sm90]\nstep_1 = { value = \"78 clk\", "
+        "source = \"START\" }\n";
+    CHECK(start(own, kernel).value().value == 78.0);
+}
+
+TEST_CASE("a parameter without a start is refused", "[built_in]") {
+    const TemporaryFolder folder;
+    record_slower_products(folder.write("records/mine/matmul.jsonl", ""));
+    CHECK_THROWS_WITH(
+        build_calibrations(read_plan(plan_header + product_fit, "plan.toml"),
+                           {.catalogue = model::catalogue(), .tree = folder.path(), .data = {}}),
+        contains_text("no start for model.matmul.mma."));
 }
 
 TEST_CASE("a broken plan is refused with the place of each mistake", "[built_in]") {
@@ -106,6 +151,8 @@ TEST_CASE("a broken plan is refused with the place of each mistake", "[built_in]
         read_plan(broken, "plan.toml"),
         contains_text("unknown program \"matmull\"") &&
             contains_text("a fit needs gpus, software, source, and records or tables"));
+    CHECK_THROWS_WITH(read_plan(plan_header + product_fit + product_fit, "plan.toml"),
+                      contains_text("two fits write \"MMRUN\" for ridge-0.1 on h200-sxm"));
     CHECK_THROWS_WITH(read_plan(plan_header + "[sm]\nnumber = 3\n", "plan.toml"),
                       contains_text("plan.toml:5:1: unknown key \"sm.number\""));
 }

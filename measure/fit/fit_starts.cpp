@@ -1,0 +1,65 @@
+#include "measure/fit/fit_starts.h"
+
+#include "hardware/error.h"
+#include "hardware/loader.h"
+#include "model/machine/engine_law.h"
+#include "model/machine/schema.h"
+
+namespace ridge::measure {
+namespace {
+
+using model::LawInfo;
+using model::LawParameter;
+
+/// A field model.engine.LAW.SOFTWARE.KERNEL.NAME.
+struct LawField {
+    std::string law;
+    std::string name;
+};
+
+std::optional<LawField> law_field(const std::string& field) {
+    const std::string start = std::string(model::engine_section) + '.';
+    if (!field.starts_with(start)) return std::nullopt;
+    const std::size_t end = field.find('.', start.size());
+    return LawField{.law = field.substr(start.size(), end - start.size()),
+                    .name = field.substr(field.rfind('.') + 1)};
+}
+
+/// The value of a parameter where no file states it.
+std::optional<FitStart> usual_value(const LawField& field) {
+    for (const LawInfo& law : model::law_table()) {
+        if (law.name != field.law) continue;
+        for (const LawParameter& each : law.parameters) {
+            if (each.name == field.name) return FitStart{.value = each.usual};
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<FitStart> FitStarts::of(const std::string& field,
+                                      std::span<const std::string> software,
+                                      const std::vector<model::Software>& all) {
+    if (const auto stated = plan_.value(field)) return FitStart{*stated, true};
+    for (const std::string& name : software) {
+        const auto stated = file_of(find_software(all, name)).value(field);
+        if (stated) return FitStart{*stated};
+    }
+    const auto of_law = law_field(field);
+    if (!of_law) return std::nullopt;
+    const std::string any = std::string(model::engine_section) + '.' + of_law->law + ".any.any.";
+    if (const auto stated = plan_.value(any + of_law->name)) return FitStart{*stated, true};
+    return usual_value(*of_law);
+}
+
+const hardware::Description& FitStarts::file_of(const model::Software& software) {
+    const auto found = read_.find(software.name);
+    if (found != read_.end()) return found->second;
+    hardware::Loaded loaded = hardware::load_fields(software.text, software.file, model::schema(),
+                                                    {}, model::software_form());
+    hardware::throw_problems(loaded.problems);
+    return read_.emplace(software.name, std::move(loaded.description)).first->second;
+}
+
+}  // namespace ridge::measure
