@@ -19,7 +19,6 @@ foreach(library IN ITEMS fmt::fmt FastFloat::fast_float tomlplusplus::tomlpluspl
 endforeach()
 target_include_directories(ZLIB::ZLIB SYSTEM INTERFACE ${CMAKE_CURRENT_LIST_DIR}/wasm)
 target_include_directories(Eigen3::Eigen SYSTEM INTERFACE ${ridge_wasm_headers}/eigen3)
-target_compile_definitions(tomlplusplus::tomlplusplus INTERFACE TOML_HEADER_ONLY=0)
 set(RIDGE_HAVE_CUDA OFF)
 
 add_compile_options(-fwasm-exceptions)

@@ -4,10 +4,29 @@
 #include <iterator>
 #include <string>
 
-#include <toml++/toml.h>
-
 #include "hardware/input_file.h"
 #include "hardware/plain_toml.h"
+
+namespace ridge::hardware {
+
+/// What toml++ asserts of a text is wrong: it has no message for this one, as for `[=a]`.
+struct TomlAssertion {};
+[[noreturn]] void assertion_of_toml_failed() {
+    throw TomlAssertion{};
+}
+
+}  // namespace ridge::hardware
+
+// toml++ is compiled here, with assertions that throw: those of the distribution's library end the
+// program, or are promises to the optimizer.
+#undef TOML_SHARED_LIB
+#undef TOML_HEADER_ONLY
+#pragma push_macro("NDEBUG")
+#undef NDEBUG
+#define TOML_ASSERT(expression) \
+    ((expression) ? static_cast<void>(0) : ridge::hardware::assertion_of_toml_failed())
+#include <toml++/toml.h>
+#pragma pop_macro("NDEBUG")
 
 namespace ridge::hardware {
 namespace {
@@ -232,6 +251,31 @@ class Converter {
     Document::Kept& kept_;
 };
 
+/// The problem of a text over which the TOML library asserts: the last letter that it read, which is
+/// that of the shortest beginning of the text over which it asserts.
+Problem problem_of_assertion(std::string_view text, const std::string& file) {
+    const auto asserts = [&](std::size_t length) {
+        try {
+            (void)toml::parse(text.substr(0, length), file);
+        } catch (const TomlAssertion&) {
+            return true;
+        } catch (const toml::parse_error&) {
+            return false;
+        }
+        return false;
+    };
+    std::size_t fine = 0;
+    std::size_t wrong = text.size();
+    while (wrong - fine > 1) {
+        const std::size_t middle = fine + (wrong - fine) / 2;
+        (asserts(middle) ? wrong : fine) = middle;
+    }
+    const std::string_view before = text.substr(0, wrong - 1);
+    const auto line = std::count(before.begin(), before.end(), '\n') + 1;
+    const auto column = static_cast<std::int64_t>(before.size() - before.rfind('\n'));
+    return {{.file = file, .line = line, .column = column}, "unexpected character in TOML"};
+}
+
 }  // namespace
 
 std::string to_string(const Problem& problem) {
@@ -298,6 +342,9 @@ Document parse_by_library(std::string_view text, const std::string& file) {
     } catch (const toml::parse_error& error) {
         document.problem = {shortened.at(place(file, error.source().begin)),
                             std::string(error.description())};
+    } catch (const TomlAssertion&) {
+        document.problem = problem_of_assertion(shortened.text, file);
+        document.problem->location = shortened.at(document.problem->location);
     }
     return document;
 }

@@ -341,4 +341,5 @@ def main():
     return chromium.summary()
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -75,6 +75,22 @@ TEST_CASE("an error after a long string is reported at its place") {
     CHECK(deep.problem->location.column > 20000);
 }
 
+TEST_CASE("text over which the TOML library asserts has a problem with a place") {
+    for (const auto& [text, at] : std::vector<std::pair<std::string, std::string>>{
+             {"[=", "1:2"},
+             {"a = 1\n[ =x=]\nb = 2", "2:3"},
+             {"a = [\n1]\n[[.b]]", "3:3"},
+             {"# \u00e9\n[[[", "2:3"},
+             {"a = \"" + large + "\"\n[\n", "2:2"},
+             {"a = [ }d\n ] b  ", "1:7"},
+         }) {
+        INFO(text);
+        const Document document = document_of(text);
+        REQUIRE(document.problem);
+        CHECK(place_of(document.problem->location) == "toy.toml:" + at);
+    }
+}
+
 TEST_CASE("every description of the catalogue is plain and reads as in the TOML library") {
     for (const EmbeddedFile& file : embedded_files()) {
         const std::string path(file.path);
