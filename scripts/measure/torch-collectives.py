@@ -5,7 +5,8 @@
     torch-collectives.py OUT --only calls
 
 calls.csv: the wall time between calls of torch.distributed in a row of calls (`measured_us`), and the time that the
-host takes for one (`host_us`, while the GPU still works on earlier ones), by operation, type and bytes.
+host takes for one (`host_us`, while the GPU still works on earlier ones), by operation, type and bytes; and the host's
+time for one small kernel just after (`probe_us`).
 
 overlap.csv: a row of collectives in one stream and a row of products (or copies) in another, each of which takes
 about `--span` ms alone, run at the same time. Times of one of each, alone and beside the other, over the time in which
@@ -27,6 +28,9 @@ import time
 import torch
 import torch.distributed as dist
 
+from siblings import sibling
+
+MODELS = sibling("torch-models.py")
 OPERATIONS = ["all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send"]
 TYPES = {"bf16": torch.bfloat16, "fp32": torch.float32}
 LARGEST_CALL = 1 << 28
@@ -89,9 +93,10 @@ def calls(rank, gpus, seed, out):
         for nbytes in sizes:
             dtype = "bf16" if draw.random() < 0.75 else "fp32"
             wall, host = measured_call(collective(name, rank, gpus, min(nbytes, LARGEST_CALL), dtype))
-            rows.append([name, dtype, gpus, nbytes, "stream", f"{wall * 1e6:.3f}", f"{host * 1e6:.3f}"])
+            rows.append([name, dtype, gpus, nbytes, "stream", f"{wall * 1e6:.3f}", f"{host * 1e6:.3f}",
+                         f"{MODELS.probe(3):.3f}"])
     if rank == 0:
-        write(out / "calls.csv", ["op", "dtype", "gpus", "bytes", "launch", "measured_us", "host_us"], rows)
+        write(out / "calls.csv", ["op", "dtype", "gpus", "bytes", "launch", "measured_us", "host_us", "probe_us"], rows)
 
 
 def beside(name, draw):

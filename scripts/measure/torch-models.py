@@ -155,6 +155,8 @@ def device_work(run):
         name = event.name()
         if event.device_type() != torch.autograd.DeviceType.CUDA or event.duration_ns() <= 0:
             continue
+        if event.is_user_annotation():
+            continue
         if not name.startswith(ANNOTATIONS):
             yield name, event.duration_ns() / 1000.0
 

@@ -9,7 +9,8 @@ gathers weights once per step (`reshard_after_forward=False`, ZeRO-2) or in each
 In prefill and decode steps, DTensor shards heads and inner widths (tensor parallel).
 Models are those of torch-models.py: presets with random weights, bf16, eager, SDPA. A row holds rank 0's
 wall time (median of up to 8 steps, between barriers), the sum of its kernels' times without NCCL's, the sum of
-NCCL's, and bytes: allocated before the step, and the step's peak.
+NCCL's, how long only NCCL's ran, the host's time for one small kernel, and bytes: allocated before the step, the step's peak, and the peak
+of every rank.
 
 Limits: one process per GPU, NCCL as installed. Tensor parallel steps do not shard embedding and
 head, but `ridge model --tp` does.
@@ -47,9 +48,22 @@ STEPS = [
     ("llama-3.1-8b", "tp", "decode", 8, 1024),
     ("pythia-410m", "ddp", "train", 4, 1024),
 ]
+# Other models, by which what was chosen from those above is judged.
+OTHERS = [
+    ("qwen2.5-1.5b", "single", "train", 2, 1024),
+    ("qwen2.5-1.5b", "ddp", "train", 2, 1024),
+    ("qwen2.5-1.5b", "zero3", "train", 2, 1024),
+    ("qwen2.5-1.5b", "zero1", "train", 2, 1024),
+    ("qwen2.5-1.5b", "zero2", "train", 2, 1024),
+    ("qwen2.5-7b", "tp", "prefill", 2, 1024),
+    ("qwen2.5-7b", "tp", "decode", 16, 512),
+    ("gpt2-large", "ddp", "train", 4, 1024),
+    ("gpt2-large", "zero3", "train", 4, 1024),
+    ("qwen2.5-1.5b", "zero3", "train", 4, 2048),
+]
 FIELDS = ["model", "how", "gpus", "phase", "batch", "seq", "parameters", "allocated_before",
-          "peak_extra_bytes", "kernels", "time_us", "nccl_kernels", "nccl_us", "dispatch_us",
-          "wall_us", "reason"]
+          "peak_extra_bytes", "kernels", "time_us", "nccl_kernels", "nccl_us", "exposed_us", "dispatch_us",
+          "wall_us", "probe_us", "peaks", "reason"]
 
 
 def shared_out(model, mesh):
@@ -84,23 +98,38 @@ def spread(model, how, mesh):
     return wrapped, torch.optim.AdamW(model.parameters(), lr=1e-5)
 
 
+def union_of(spans):
+    """Nanoseconds that (start, end) spans cover together."""
+    covered, until = 0, 0
+    for start, end in sorted(spans):
+        covered += max(0, end - max(start, until))
+        until = max(until, end)
+    return covered
+
+
 def times_of(stepper):
-    """Number and time of kernels, with NCCL's kernels apart."""
+    """Number and time of kernels, with NCCL's kernels apart, and how long only NCCL's ran."""
     activities = [torch.profiler.ProfilerActivity.CUDA, torch.profiler.ProfilerActivity.CPU]
     with torch.profiler.profile(activities=activities) as run:
         stepper.step()
         torch.cuda.synchronize()
     stepper.after()
     found = {"kernels": 0, "time_us": 0.0, "nccl_kernels": 0, "nccl_us": 0.0}
-    for name, microseconds in MODELS.device_work(run):
-        if name.startswith(("Memset", "Memcpy")) or "::" in name and "(" not in name and "<" not in name:
+    spans = {"time_us": [], "nccl_us": []}
+    for event in run.profiler.kineto_results.events():
+        name = event.name()
+        if event.device_type() != torch.autograd.DeviceType.CUDA or event.duration_ns() <= 0:
+            continue
+        if event.is_user_annotation() or name.startswith(("Memset", *MODELS.ANNOTATIONS)):
+            continue
+        if "::" in name and "(" not in name and "<" not in name:
             continue  # annotations
-        if name.startswith("ncclDevKernel"):
-            found["nccl_kernels"] += 1
-            found["nccl_us"] += microseconds
-        else:
-            found["kernels"] += 1
-            found["time_us"] += microseconds
+        column = "nccl_us" if name.startswith("ncclDevKernel") else "time_us"
+        spans[column].append((event.start_ns(), event.end_ns()))
+        if not name.startswith("Memcpy"):
+            found["nccl_kernels" if column == "nccl_us" else "kernels"] += 1
+            found[column] += event.duration_ns() / 1000.0
+    found["exposed_us"] = (union_of(spans["time_us"] + spans["nccl_us"]) - union_of(spans["time_us"])) / 1000.0
     return {key: round(value, 1) for key, value in found.items()}
 
 
@@ -136,6 +165,10 @@ def measure(stepper):
     row["dispatch_us"] = round(statistics.median(sent), 1)
     stepper.held = []
     row.update(times_of(stepper))
+    row["probe_us"] = round(MODELS.probe(3), 3)
+    peaks = [None] * dist.get_world_size()
+    dist.all_gather_object(peaks, row["allocated_before"] + row["peak_extra_bytes"])
+    row["peaks"] = ";".join(map(str, peaks))
     return row
 
 
@@ -143,6 +176,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--csv", required=True)
     parser.add_argument("--seconds", type=float, default=1e9)
+    parser.add_argument("--others", action="store_true", help="the other models")
     args = parser.parse_args()
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     began = time.perf_counter()
@@ -156,7 +190,7 @@ def main():
                    f"{os.environ.get('NCCL_NVLS_ENABLE', 'as is')}\n")
         out = csv.DictWriter(file, FIELDS)
         out.writeheader()
-        for name, how, phase, batch, seq in STEPS:
+        for name, how, phase, batch, seq in OTHERS if args.others else STEPS:
             late = torch.tensor([time.perf_counter() - began > args.seconds], device="cuda").int()
             dist.all_reduce(late)
             if late.item():
