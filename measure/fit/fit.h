@@ -181,6 +181,8 @@ struct FitProgram {
 /// Fits bundled kernels, and library kernels that tables do not cover, to `request.records`.
 [[nodiscard]] std::vector<FitReport> fit_matmul_records(const FitRequest& request);
 [[nodiscard]] std::vector<FitReport> fit_collective(const FitRequest& request);
+/// Fits the kernels of collectives to `request.records`.
+[[nodiscard]] std::vector<FitReport> fit_collective_kernels(const FitRequest& request);
 [[nodiscard]] std::vector<FitReport> fit_mla(const FitRequest& request);
 [[nodiscard]] std::vector<FitReport> fit_moe(const FitRequest& request);
 /// Fits the kernels of engines that have laws: one report per kernel and GPU.

@@ -14,6 +14,8 @@ const std::vector<FitProgram>& fit_programs() {
         {"matmul", "library matrix products: 16-bit, 8-bit and fp32", RowSource::either,
          fit_matmul},
         {"collective", "collectives among the GPUs of one node", RowSource::tables, fit_collective},
+        {"collective_kernels", "kernels of collectives from a common start, from records",
+         RowSource::records, fit_collective_kernels},
         {"mla", "latent attention, prefill and absorbed decoding", RowSource::tables, fit_mla},
         {"moe", "blocks of experts", RowSource::tables, fit_moe},
         {"engine", "kernels of serving engines, each by its law", RowSource::tables, fit_engine,

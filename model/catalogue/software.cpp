@@ -103,13 +103,13 @@ const Software* newest_of(std::span<const Software> all, std::string_view family
     return newest;
 }
 
-/// For an engine's version that no file describes: the oldest newer one, else the newest. A build
-/// without a release ("0.1.dev19262") counts as the newest. Null if no engine is called so.
+/// For a version that no file describes: the oldest newer one, else the newest. A build
+/// without a release ("0.1.dev19262") counts as the newest. Null if nothing is called so.
 const Software* nearest_version(std::span<const Software> all, std::string_view name) {
     const SoftwareName parts = split_name(name);
     if (parts.version.empty()) return nullptr;
     const Software* const newest = newest_of(all, parts.family);
-    if (newest == nullptr || newest->program != "serving") return nullptr;
+    if (newest == nullptr) return nullptr;
     if (parts.version.find("dev") != std::string_view::npos) return newest;
     const Software* newer = newest;
     for (const Software& each : all) {

@@ -66,7 +66,7 @@ struct SoftwareName {
 /// Whether a version is older: numbers count as numbers, and "1.3.0rc2" comes before "1.3.0".
 [[nodiscard]] bool is_older(std::string_view a, std::string_view b);
 
-/// The software of this name, or the newest version of this family; for an engine's version without a
+/// The software of this name, or the newest version of this family; for a version without a
 /// file, the nearest. InputError with the nearest name if there is none.
 [[nodiscard]] const Software& find_software(std::span<const Software> all, std::string_view name);
 

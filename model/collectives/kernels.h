@@ -2,14 +2,14 @@
 //
 // Method (equations C8 to C11 of docs/model.md). The protocol is that of the library's tuner (C2). A
 // ring with LL takes a start, `steps` hops, and passes of 4 KiB through the primitives of each channel.
-// Rings with LL128 and Simple take a start, hops, and bytes at a share of the link. An exchange with all
-// peers and a send take LL or Simple, whichever is faster. The time ends when the last GPU is done.
+// Rings with LL128 and Simple take a start, hops, and bytes at a share of the link. What goes to a peer
+// directly is spread over channels by the library's rule, and takes LL if a channel gets little. The
+// time ends when the last GPU is done.
 //
 //   const CollectiveTime t = kernel_time(*machine.collective_kernels, *machine.fabric, op);
-//   const Time hidden = hidden_in_a_row(*machine.collective_kernels, op, t.path);
+//   const Time hidden = hidden_in_a_row(*machine.collective_kernels, link, op, t.path);
 //
-// Limits: measured with two GPUs. The hops for more GPUs, and LL128, which two GPUs do not use, come
-// from tables of 4 and 8 GPUs. All-to-all among more than two GPUs was not measured.
+// Limits: measured with two and four GPUs.
 #pragma once
 
 #include "model/collectives/time.h"
@@ -19,6 +19,9 @@ namespace ridge::model {
 
 /// Channels of a ring with LL: one for every 4 KiB of each GPU's part, up to the most. (eq. C8)
 [[nodiscard]] double low_latency_channels(const LowLatencyRing& ring, const Collective& op);
+
+/// Channels that carry `part` to one peer among `gpus` ranks. (eq. C10)
+[[nodiscard]] double peer_channels(const PeerChannels& peers, Bytes part, std::int64_t gpus);
 
 /// From a common start until the last GPU is done. `op` must be valid and between GPUs. (eq. C8 to
 /// C10)
@@ -30,8 +33,8 @@ namespace ridge::model {
 [[nodiscard]] CollectiveTime custom_time(const CustomReduce& custom, const Collective& op);
 
 /// The part of `kernel_time` that the next operation in a row hides: in a broadcast or a send, the
-/// sender goes on while the last bytes are on their way. (eq. C11)
-[[nodiscard]] Time hidden_in_a_row(const CollectiveKernels& kernels, const Collective& op,
-                                   CollectivePath path);
+/// sender goes on while the last bytes are on their way over `link`. (eq. C11)
+[[nodiscard]] Time hidden_in_a_row(const CollectiveKernels& kernels, Bandwidth link,
+                                   const Collective& op, CollectivePath path);
 
 }  // namespace ridge::model

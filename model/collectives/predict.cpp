@@ -84,25 +84,36 @@ const CollectiveKernels* kernels_of(const Collective& op, Implementation impleme
     return holds ? &*machine.collective_kernels : nullptr;
 }
 
-/// More than two GPUs were not measured; rings of up to 8 rest on tables, an exchange on nothing.
+/// More than four GPUs were not measured.
 Validity validity_of_kernel(const Collective& op) {
-    const bool known = op.gpus == 2 || (op.gpus <= 8 && op.kind != CollectiveKind::all_to_all);
-    return known && op.bytes <= std::int64_t{1} << 30 ? Validity::validated
-                                                      : Validity::extrapolated;
+    constexpr std::int64_t most_gpus = 4;
+    return op.gpus <= most_gpus && op.bytes <= std::int64_t{1} << 30 ? Validity::validated
+                                                                     : Validity::extrapolated;
 }
 
-/// What a graph or a call adds to the kernel of a collective. (eq. C11)
-Time gaps_around_kernel(const Collective& op, const Prediction& prediction, CollectivePath path,
-                        LaunchMode launch, const Machine& machine) {
+void add_gaps(Prediction& prediction, Time gaps) {
+    prediction.time = std::max(prediction.time + gaps, prediction.lower_bound);
+    prediction.low = std::max(prediction.low + gaps, prediction.lower_bound);
+    prediction.high = std::max(prediction.high + gaps, prediction.time);
+}
+
+/// Adds what a graph or a call adds to the kernel of a collective. (eq. C11)
+void surround_kernel(const Collective& op, CollectivePath path, LaunchMode launch,
+                     const Machine& machine, Prediction& prediction) {
     const CollectiveCalls& calls = machine.collective_kernels->calls;
-    if (launch == LaunchMode::kernel) return Time{};
+    if (launch == LaunchMode::kernel) return;
     const Time in_a_row = op.nvls == SwitchAddition::off
-                              ? calls.gap - hidden_in_a_row(*machine.collective_kernels, op, path)
+                              ? calls.gap - hidden_in_a_row(*machine.collective_kernels,
+                                                            machine.fabric->link, op, path)
                               : launch_gaps(machine, LaunchMode::graph, 1);
-    if (launch == LaunchMode::graph) return in_a_row;
+    add_gaps(prediction, in_a_row);
+    if (launch == LaunchMode::graph) return;
     const Time host =
-        prediction.implementation == Implementation::torch ? calls.framework : calls.library;
-    return std::max(in_a_row, host - prediction.time);
+        calls.launch *
+        (prediction.implementation == Implementation::torch ? calls.framework : calls.library);
+    prediction.time = std::max(prediction.time, host);
+    prediction.low = std::max(prediction.low, host / calls.spread);
+    prediction.high = std::max(prediction.high, host * calls.spread);
 }
 
 /// What the launch adds to the copy or kernel. The time of a copy of pageable memory already
@@ -119,7 +130,7 @@ Time gaps_of(const Collective& op, const Prediction& prediction, LaunchMode laun
 Outcome custom_prediction(const Collective& op, LaunchMode launch, Bandwidth link,
                           const Machine& machine) {
     if (!machine.custom_reduce || !machine.are_linked(op.gpus)) {
-        return NotModelled{machine.name + " has no model.collective.custom for " +
+        return NotModelled{machine.name + " has no model.custom_reduce for " +
                            std::to_string(op.gpus) + " GPUs"};
     }
     const CustomReduce& custom = *machine.custom_reduce;
@@ -226,13 +237,11 @@ Outcome predict_in_node(const Collective& op, const Execution& execution, const 
                             : ChipEvidence::foreign,
                    copies ? Validity::validated : validity_of(op));
     }
-    const bool surrounded = !copies && linked && machine.collective_kernels;
-    const Time gaps = surrounded
-                          ? gaps_around_kernel(op, prediction, path, execution.launch, machine)
-                          : gaps_of(op, prediction, execution.launch, machine);
-    prediction.time = std::max(prediction.time + gaps, prediction.lower_bound);
-    prediction.low = std::max(prediction.low + gaps, prediction.lower_bound);
-    prediction.high = std::max(prediction.high + gaps, prediction.time);
+    if (!copies && linked && machine.collective_kernels) {
+        surround_kernel(op, path, execution.launch, machine, prediction);
+    } else {
+        add_gaps(prediction, gaps_of(op, prediction, execution.launch, machine));
+    }
     if (host) {
         prediction.note(note::HostLink{});
     } else if (!linked) {

@@ -20,44 +20,45 @@ constexpr hardware::Range channel_count{1.0, 64.0};
 // clang-format off
 using L = LowLatencyRing;
 constexpr std::array low_latency_table{
-    parameter<&L::start>("start", span_of_time, "kernel and first synchronisation", {measured}, required),
-    parameter<&L::hop>("hop", span_of_time, "one step of the ring", {measured}, required),
-    parameter<&L::doubling>("doubling", span_of_time, "added start time for each doubling of the channels", {measured}, required),
-    parameter<&L::pass>("pass", span_of_time, "a pass of 4 KiB of one channel through one primitive", {measured}, required),
-    parameter<&L::chain>("chain", factor, "passes of a broadcast, over those of one primitive", {measured}, required),
+    parameter<&L::start>("start", span_of_time, "kernel and first synchronisation", {records}, required),
+    parameter<&L::hop>("hop", span_of_time, "one step of the ring", {records}, required),
+    parameter<&L::doubling>("doubling", span_of_time, "added start time for each doubling of the channels", {records}, required),
+    parameter<&L::first>("first", span_of_time, "a first full pass of 4 KiB of one channel through one primitive", {records}, required),
+    parameter<&L::pass>("pass", span_of_time, "each further pass", {records}, required),
+    parameter<&L::chain>("chain", factor, "passes of a broadcast, over those of one primitive", {records}, required),
     parameter<&L::channels>("channels", channel_count, "most channels", {assumed}, required),
 };
 
 using B = BulkRing;
 constexpr std::array bulk_table{
-    parameter<&B::start>("start", span_of_time, "kernel and first synchronisation", {measured, measured}, required),
-    parameter<&B::hop>("hop", span_of_time, "one step of the ring", {measured, measured}, required),
-    parameter<&B::rate>("rate", share_of_peak, "wire bandwidth over the link rate", {measured, measured}, required),
-    parameter<&B::chain_rate>("chain_rate", share_of_peak, "the same for a broadcast", {measured, measured}, required),
-    parameter<&B::local_share>("local_share", factor, "share of its own part that a GPU copies or adds beside the wire", {measured, measured}, required),
-    parameter<&B::fill>("fill", span_of_time, "longest additional time of large messages; absent if there is none", {measured, measured}),
-    parameter<&B::fill_bytes>("fill_bytes", kernel_bytes, "bytes at which 63 % of that time is reached", {measured, measured}),
+    parameter<&B::start>("start", span_of_time, "kernel and first synchronisation", {records, records, records}, required),
+    parameter<&B::hop>("hop", span_of_time, "one step of the ring", {records, records, records}, required),
+    parameter<&B::rate>("rate", share_of_peak, "wire bandwidth over the link rate", {records, records, records}, required),
+    parameter<&B::chain_rate>("chain_rate", share_of_peak, "the same for a broadcast", {records, records, records}, required),
+    parameter<&B::local_share>("local_share", factor, "share of its own part that a GPU copies or adds beside the wire", {records, records, records}, required),
+    parameter<&B::fill>("fill", span_of_time, "longest additional time of large messages; absent if there is none", {records, records, records}),
+    parameter<&B::fill_bytes>("fill_bytes", kernel_bytes, "bytes at which 63 % of that time is reached", {records, records, records}),
+    parameter<&B::chunk>("chunk", kernel_bytes, "bytes that a broadcast passes on at a time, on all channels together", {none, none, assumed}),
 };
 
 using P = PeerExchange;
 constexpr std::array exchange_table{
-    parameter<&P::ll_start>("ll_start", span_of_time, "start with protocol LL", {measured}, required),
-    parameter<&P::ll_peer>("ll_peer", span_of_time, "each further peer with protocol LL", {measured}, required),
-    parameter<&P::ll_rate>("ll_rate", data_rate, "bandwidth to one peer with protocol LL", {measured}, required),
-    parameter<&P::start>("start", span_of_time, "start with protocol Simple", {measured}, required),
-    parameter<&P::rate>("rate", share_of_peak, "wire bandwidth over the link rate", {measured}, required),
-    parameter<&P::fill>("fill", span_of_time, "longest fill of the pipeline", {measured}, required),
-    parameter<&P::fill_bytes>("fill_bytes", kernel_bytes, "bytes at which 63 % of that fill is reached", {measured}, required),
+    parameter<&P::ll_start>("ll_start", span_of_time, "start with protocol LL", {records, records}, required),
+    parameter<&P::ll_peer>("ll_peer", span_of_time, "each further peer with protocol LL", {records, none}),
+    parameter<&P::ll_pass>("ll_pass", span_of_time, "4 KiB on one channel with protocol LL", {records, records}, required),
+    parameter<&P::start>("start", span_of_time, "start with protocol Simple", {records, records}, required),
+    parameter<&P::rate>("rate", share_of_peak, "wire bandwidth over the link rate", {records, records}, required),
+    parameter<&P::channel_rate>("channel_rate", data_rate, "most bandwidth of one channel", {assumed, records}, required),
+    parameter<&P::fill>("fill", span_of_time, "longest fill of the pipeline", {records, records}, required),
+    parameter<&P::fill_bytes>("fill_bytes", kernel_bytes, "bytes at which 63 % of that fill is reached", {records, records}, required),
 };
 
-using S = SendCosts;
-constexpr std::array one_way_table{
-    parameter<&S::ll_start>("ll_start", span_of_time, "start with protocol LL", {measured}, required),
-    parameter<&S::ll_rate>("ll_rate", data_rate, "bandwidth with protocol LL", {measured}, required),
-    parameter<&S::start>("start", span_of_time, "start with protocol Simple", {measured}, required),
-    parameter<&S::rate>("rate", share_of_peak, "wire bandwidth over the link rate", {measured}, required),
-    parameter<&S::fill>("fill", span_of_time, "longest fill of the pipeline", {measured}, required),
-    parameter<&S::fill_bytes>("fill_bytes", kernel_bytes, "bytes at which 63 % of that fill is reached", {measured}, required),
+using N = PeerChannels;
+constexpr std::array channel_table{
+    parameter<&N::all>("all", channel_count, "channels of a GPU, shared by all ranks", {assumed}, required),
+    parameter<&N::most>("most", channel_count, "most channels to one peer", {assumed}, required),
+    parameter<&N::low>("low", kernel_bytes, "protocol LL up to this size on a channel", {assumed}, required),
+    parameter<&N::high>("high", kernel_bytes, "beyond this size on a channel, a peer gets more of them", {assumed}, required),
 };
 
 using C = CollectiveCalls;
@@ -66,8 +67,10 @@ constexpr std::array call_table{
     parameter<&C::drain>("drain", span_of_time, "broadcast and send: time after the sender is done, which the next in a row hides", {measured}, required),
     parameter<&C::bulk_drain>("bulk_drain", span_of_time, "the same with protocol Simple, beyond that with LL", {measured}, required),
     parameter<&C::drain_bytes>("drain_bytes", kernel_bytes, "bytes at which 63 % of that is reached", {measured}, required),
-    parameter<&C::library>("library", span_of_time, "the host's time for a call of the library", {measured}, required),
-    parameter<&C::framework>("framework", span_of_time, "the host's time for a call of PyTorch", {measured}, required),
+    parameter<&C::launch>("launch", span_of_time, "the host's time for a small kernel", {measured}, required),
+    parameter<&C::library>("library", factor, "the host's time for a call of the library, in launches", {measured}, required),
+    parameter<&C::framework>("framework", factor, "the host's time for a call of PyTorch, in launches", {measured}, required),
+    parameter<&C::spread>("spread", factor, "factor by which the host's time differs between hosts and moments", {measured}, required),
 };
 
 using R = CustomReduce;
@@ -90,12 +93,17 @@ constexpr std::array low_latency_places{section<L, in_kernels<&K::ll>>(
 constexpr std::array bulk_places{
     section<B, in_kernels<&K::ll128>>("collective.kernel.ll128", "ring with protocol LL128",
                                       bulk_table),
-    section<B, in_kernels<&K::simple>>("collective.kernel.simple", "ring with protocol Simple",
-                                       bulk_table, 1)};
+    section<B, in_kernels<&K::simple>>("collective.kernel.simple",
+                                       "ring of two GPUs with protocol Simple", bulk_table, 1),
+    section<B, in_kernels<&K::longer>>("collective.kernel.longer",
+                                       "ring of more GPUs with protocol Simple", bulk_table, 2)};
 constexpr std::array exchange_places{
-    section<P, in_kernels<&K::peer>>("collective.kernel.all_to_all", "all-to-all", exchange_table)};
-constexpr std::array one_way_places{section<S, in_kernels<&K::send>>(
-    "collective.kernel.send", "send to one other GPU", one_way_table)};
+    section<P, in_kernels<&K::all_to_all>>("collective.kernel.all_to_all", "all-to-all",
+                                           exchange_table),
+    section<P, in_kernels<&K::send>>("collective.kernel.send", "send to one other GPU",
+                                     exchange_table, 1)};
+constexpr std::array channel_places{section<N, in_kernels<&K::peers>>(
+    "collective.kernel.peers", "channels to other GPUs", channel_table)};
 constexpr std::array call_places{section<C, in_kernels<&K::calls>>(
     "collective.kernel.calls", "what surrounds the kernel of a collective", call_table)};
 
@@ -103,7 +111,7 @@ constexpr auto custom_place = [](auto& machine) {
     return machine.custom_reduce ? &*machine.custom_reduce : nullptr;
 };
 constexpr std::array custom_places{
-    section<R, custom_place>("collective.custom", "an engine's own all-reduce", custom_table)};
+    section<R, custom_place>("custom_reduce", "an engine's own all-reduce", custom_table)};
 
 }  // namespace
 
@@ -113,7 +121,7 @@ std::span<const Section<CustomReduce>> custom_reduce_sections() {
 
 const CollectiveKernelSections& collective_kernel_sections() {
     static const CollectiveKernelSections all{low_latency_places, bulk_places, exchange_places,
-                                              one_way_places, call_places};
+                                              channel_places, call_places};
     return all;
 }
 

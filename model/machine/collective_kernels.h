@@ -28,12 +28,14 @@ struct LowLatencyRing {
     Time start{};
     Time hop{};             ///< of one step
     Time doubling{};        ///< of the start, for each doubling of the channels
-    Time pass{};            ///< of a pass of one channel through one primitive
+    Time first{};           ///< of a channel's first pass through one primitive, if it is full
+    Time pass{};            ///< of each further pass through one primitive
     double chain = 1.0;     ///< passes of a broadcast over those of one primitive
     double channels = 1.0;  ///< most channels
 };
 
-/// A ring with protocol LL128 or Simple. (eq. C9)
+/// A ring with protocol LL128 or Simple; with Simple, rings of two GPUs and longer ones have their own
+/// costs. (eq. C9)
 struct BulkRing {
     Time start{};
     Time hop{};
@@ -42,17 +44,27 @@ struct BulkRing {
     double local_share = 0.0;  ///< of its own part that a GPU copies or adds beside the wire
     Time fill{};               ///< longest additional time of large messages
     Bytes fill_bytes{};        ///< at which 63 % of it is reached
+    Bytes chunk{};             ///< that a broadcast passes on at a time, on all channels together
 };
 
-/// All-to-all. (eq. C10)
+/// Send and all-to-all. (eq. C10)
 struct PeerExchange {
     Time ll_start{};
     Time ll_peer{};  ///< of each further peer
-    Bandwidth ll_rate{};
+    Time ll_pass{};  ///< of 4 KiB on one channel
     Time start{};
-    double rate = 1.0;  ///< over the link rate
+    double rate = 1.0;         ///< over the link rate
+    Bandwidth channel_rate{};  ///< most of one channel
     Time fill{};
     Bytes fill_bytes{};
+};
+
+/// How the library spreads what goes to a peer over channels. (eq. C10)
+struct PeerChannels {
+    double all = 1.0;   ///< channels of a GPU, shared by all ranks
+    double most = 1.0;  ///< to one peer
+    Bytes low{};        ///< protocol LL up to this size on a channel
+    Bytes high{};       ///< beyond this size on a channel, a peer gets more of them
 };
 
 /// What surrounds a kernel. (eq. C11)
@@ -61,8 +73,10 @@ struct CollectiveCalls {
     Time drain{};         ///< after the sender is done, which the next operation in a row hides: LL
     Time bulk_drain{};    ///< the same with protocol Simple, beyond that with LL
     Bytes drain_bytes{};  ///< at which 63 % of it is reached
-    Time library{};       ///< the host's time for a call of NCCL
-    Time framework{};     ///< the host's time for a call of PyTorch
+    Time launch{};        ///< of a small kernel, by the host beside this GPU
+    double library = 0.0;    ///< the host's time for a call of NCCL, in launches
+    double framework = 0.0;  ///< the same of PyTorch
+    double spread = 1.0;     ///< factor by which hosts and moments differ
 };
 
 /// An engine's own all-reduce over the memory of its peers. (eq. C12)
@@ -79,22 +93,24 @@ struct CustomReduce {
 struct CollectiveKernels {
     LowLatencyRing ll;
     BulkRing ll128;
-    BulkRing simple;
-    PeerExchange peer;
-    SendCosts send;
+    BulkRing simple;  ///< of two GPUs
+    BulkRing longer;  ///< of more
+    PeerExchange all_to_all;
+    PeerExchange send;
+    PeerChannels peers;
     CollectiveCalls calls;
     ChipEvidence evidence = ChipEvidence::relative;
 };
 
 using CollectiveKernelSections =
     std::tuple<std::span<const Section<LowLatencyRing>>, std::span<const Section<BulkRing>>,
-               std::span<const Section<PeerExchange>>, std::span<const Section<SendCosts>>,
+               std::span<const Section<PeerExchange>>, std::span<const Section<PeerChannels>>,
                std::span<const Section<CollectiveCalls>>>;
 
 /// The sections `model.collective.kernel`, of machines that have `collective_kernels`.
 [[nodiscard]] const CollectiveKernelSections& collective_kernel_sections();
 
-/// The section `model.collective.custom`, of machines that have `custom_reduce`.
+/// The section `model.custom_reduce`, of machines that have `custom_reduce`.
 [[nodiscard]] std::span<const Section<CustomReduce>> custom_reduce_sections();
 
 /// Reads the costs into a machine; none if the description lacks one of the fields.

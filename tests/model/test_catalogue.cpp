@@ -258,8 +258,8 @@ TEST_CASE("an older version has nothing of a newer one's kernels", "[catalogue]"
     const Description& old = all.at("h200-sxm", View::calibrated, "pytorch-2.1");
     CHECK(old.find("model.torch.gather.single") == nullptr);
     CHECK(old.find("model.eager.launch") != nullptr);
-    CHECK_THROWS_WITH(all.at("h200-sxm", View::calibrated, "pytorch-2.10"),
-                      contains_text("unknown software \"pytorch-2.10\"") &&
+    CHECK_THROWS_WITH(all.at("h200-sxm", View::calibrated, "pytroch-2.10"),
+                      contains_text("unknown software \"pytroch-2.10\"") &&
                           contains_text("did you mean pytorch-2.1"));
 }
 

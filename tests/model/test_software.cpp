@@ -100,8 +100,8 @@ TEST_CASE("a fit to another version is said", "[software]") {
 TEST_CASE("unknown software is named with the nearest; a description alone has no software",
           "[software]") {
     const Machine machine = all_gpus().machine("h200-sxm");
-    CHECK_THROWS_WITH(outcome_of("softmax rows=64 cols=64 software=pytorch-2.10", machine),
-                      contains_text("unknown software \"pytorch-2.10\"") &&
+    CHECK_THROWS_WITH(outcome_of("softmax rows=64 cols=64 software=pytroch-2.10", machine),
+                      contains_text("unknown software \"pytroch-2.10\"") &&
                           contains_text("did you mean pytorch-2.1"));
     CHECK_THROWS_WITH(parse_operation("softmax rows=64 cols=64 software=\"a b\""),
                       contains_text("software: 'a b' is not a name"));
