@@ -9,8 +9,11 @@ const zlib = require('zlib');
 
 const most = 4 * 1024 * 1024;
 const chartScripts = ['axes', 'chart', 'interaction', 'spans', 'table'].map((name) => `plot/page/${name}.js`);
-const ownScripts = ['engine', 'controls', 'commands', 'router', 'catalogue', 'waiting', 'view_roofline', 'view_operation', 'view_memory', 'view_model', 'view_compare', 'view_data', 'view_lessons', 'lesson_waves', 'lesson_warps', 'start']
+const ownScripts = ['engine', 'controls', 'commands', 'router', 'catalogue', 'waiting', 'view_roofline', 'view_operation', 'view_memory', 'view_model', 'view_compare', 'view_data', 'view_lessons', 'pen', 'lesson', 'lessons', 'start']
   .map((name) => `explorer/page/${name}.js`);
+// `lessons` stands for every lesson.
+const scriptsOf = (root) => [...chartScripts, ...ownScripts].flatMap((name) => (name !== 'explorer/page/lessons.js' ? [name]
+  : fs.readdirSync(path.join(root, 'explorer/page/lessons')).sort().map((file) => `explorer/page/lessons/${file}`)));
 
 const run = (module, words) => {
   const call = Buffer.from(words.join('\0'));
@@ -33,11 +36,11 @@ const main = async ([glue, wasm, root, output]) => {
   const text = (file) => fs.readFileSync(path.join(root, file), 'utf8');
   // The glue stands in an element of its own, because the page's worker runs it too.
   const glueText = fs.readFileSync(glue, 'utf8');
-  const script = ["(() => {\n'use strict';", ...[...chartScripts, ...ownScripts].map(text), '})();'].join('\n');
+  const script = ["(() => {\n'use strict';", ...scriptsOf(root).map(text), '})();'].join('\n');
   if (/<\/script/i.test(script + glueText)) throw new Error('a script contains the closing tag of its element');
   new vm.Script(script);  // a name that two files declare would leave the page empty
   const parts = {
-    STYLE: chartStyle + text('explorer/page/explorer.css'),
+    STYLE: chartStyle + text('explorer/page/explorer.css') + text('explorer/page/lessons.css'),
     VERSION: version,
     MODULE: zlib.gzipSync(wasmBinary, {level: 9}).toString('base64'),
     GLUE: glueText,

@@ -28,6 +28,8 @@ class Machines {
     /// From now on, `used` is told the origin of each description that is used.
     void report_to(UsedFiles* used) { known_->used = used; }
     [[nodiscard]] const model::Catalogue& catalogue() const { return known_->catalogue; }
+    /// For slices and power limits that a command names.
+    [[nodiscard]] model::Catalogue& catalogue() { return known_->catalogue; }
     [[nodiscard]] model::View view() const { return known_->view; }
     [[nodiscard]] const hardware::Description& description(std::string_view name) const {
         return known_->catalogue.at(name, known_->view);

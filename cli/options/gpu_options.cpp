@@ -87,7 +87,9 @@ Machines GpuOptions::machines(const Context& context) const {
         return machines;
     }
     if (context.kept_machines != nullptr && files_.empty()) {
-        return context.kept_machines->of(view());
+        Machines& kept = context.kept_machines->of(view());
+        add_variants(kept.catalogue());
+        return kept;
     }
     Machines machines{catalogue(context), view()};
     machines.report_to(context.used_files);
@@ -106,12 +108,12 @@ model::Catalogue GpuOptions::catalogue(const Context& context, std::string_view 
     return catalogue;
 }
 
-/// Adds the slices and power limits that --gpu names.
+/// Adds the slices and power limits that --gpu names, unless the catalogue has them.
 void GpuOptions::add_variants(model::Catalogue& catalogue) const {
     if (gpu_.empty()) return;
     for (const std::string& name : names()) {
         const auto variant = hardware::parse_variant(name);
-        if (!variant) continue;
+        if (!variant || !catalogue.canonical_name(name).empty()) continue;
         const hardware::Description base = catalogue.at(variant->base);
         catalogue.add_text(variant_toml(base, *variant), name);
     }

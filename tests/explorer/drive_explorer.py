@@ -9,7 +9,6 @@ import base64
 import gzip
 import json
 import pathlib
-import re
 import statistics
 import subprocess
 import sys
@@ -18,6 +17,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import browser as chromium
 import explorer_controls
+import explorer_lessons
 
 check = chromium.check
 VIEWS = ("roofline", "operation", "memory", "model", "compare", "data", "lessons")
@@ -128,28 +128,6 @@ def check_address(browser, page):
     browser.run(READY)
     check(browser.run("document.querySelector('.answer').textContent") == before, "a reload shows something else")
     check("ridge predict softmax --rows 1234" in before, "the command is not shown")
-
-
-def check_lessons(browser, ridge):
-    """Every lesson with a picture, on every GPU, says what its numbers say."""
-    gpus = [gpu["name"] for gpu in native(ridge, "gpus")]
-    falls = 0
-    for lesson in ("coalescing", "wave-quantization", "bank-conflicts", "divergence"):
-        for gpu in gpus:
-            browser.run(f"location.hash = '#lessons?lesson={lesson}&gpu={gpu}'; new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
-            text = browser.run("document.querySelector('.answer').textContent")
-            check(not any(word in text for word in ("undefined", "NaN", "null")), f"{lesson} on {gpu}: {text[:200]}")
-            fall = re.search(r"from (\d+) to (\d+) the rate falls by ([\d.]+) %", text)
-            if not fall:
-                continue
-            falls += 1
-            rates = []
-            for size in fall.group(1, 2):
-                answer = native(ridge, "predict", "matmul", "--m", size, "--n", "2048", "--k", "2048", "--tile", "256x128", "--gpu", gpu)
-                rates.append(answer["flop"] / answer["time_us"])
-            lost = 100 * (1 - rates[1] / rates[0])
-            check(abs(lost - float(fall.group(3))) < 0.06, f"{gpu}: '{fall.group(0)}', {lost:.2f} % by ridge predict")
-    check(falls > 5, f"only {falls} GPUs have a step")
 
 
 def drop(browser, name, content):
@@ -311,6 +289,7 @@ def check_looks(browser, page, folder, axe):
                 if axe:
                     found = browser.run("axe.run(document).then((r) => r.violations.map((v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.target + ' ' + n.html.slice(0, 120)).join(' | ')))")
                     check(not found, f"{view} at {width}, {'dark' if dark else 'light'}: {found}")
+            explorer_lessons.check_looks(browser, folder, axe, width, dark)
             check(browser.run("performance.getEntriesByType('resource').filter((each) => !/^(blob|data):/.test(each.name)).length") == 0, "the page fetched something")
             check(browser.run("problems") == [], f"errors of the page: {browser.run('problems')}")
 
@@ -331,7 +310,7 @@ def main():
         explorer_controls.check_controls(browser, str(ridge))
         explorer_controls.check_slow_views(browser, str(ridge))
         check_address(browser, page)
-        check_lessons(browser, str(ridge))
+        explorer_lessons.check_lessons(browser)
         check_files(browser, root)
         check_heavy(browser, root)
         check_keyboard(browser)
