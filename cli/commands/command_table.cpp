@@ -19,6 +19,8 @@ std::span<const CommandInfo> command_table() {
                     build_serve},
         CommandInfo{"trace", "Where a recorded program spends its time, and what it could save",
                     build_trace},
+        CommandInfo{"check", "Whether anything became slower since a baseline, and why",
+                    build_check},
         CommandInfo{"profile", "Run a program and report what it did on the GPU", build_profile},
         CommandInfo{"kernel", "What a kernel's machine code costs: pipes, chains, bytes, time",
                     build_kernel},

@@ -38,6 +38,7 @@ Action build_vram(CommandLine& line, std::span<const std::string> arguments);
 Action build_trace(CommandLine& line, std::span<const std::string> arguments);
 /// `ridge predict kernel`.
 Action build_kernel(CommandLine& line, std::span<const std::string> arguments);
+Action build_check(CommandLine& line, std::span<const std::string> arguments);
 Action build_profile(CommandLine& line, std::span<const std::string> arguments);
 Action build_model(CommandLine& line, std::span<const std::string> arguments);
 Action build_serve(CommandLine& line, std::span<const std::string> arguments);

@@ -3,7 +3,9 @@
 
 #include <memory>
 #include <ostream>
+#include <span>
 
+#include "answers/timed_runs.h"
 #include "cli/charts/program_charts.h"
 #include "cli/charts/rank_chart.h"
 #include "cli/commands/commands.h"
@@ -166,6 +168,7 @@ int report_traces(const Context& context, const TraceOptions& options) {
     }
     Machines machines = options.gpu.machines(context);
     std::vector<programs::TraceReport> reports;
+    std::vector<answers::TimedRun> timed;
     bool damaged = false;
     for (const std::vector<std::string>& files : runs) {
         programs::Trace read = programs::read_run(files);
@@ -173,6 +176,7 @@ int report_traces(const Context& context, const TraceOptions& options) {
         if (!options.range.empty()) programs::keep_range(read, options.range);
         const model::Machine& machine = machine_of(options, machines, read);
         reports.push_back(programs::report_of(read, machine, target_of(read, machine, machines)));
+        if (runs.size() > 1) timed.push_back(answers::run_of(read, reports.back()));
         if (!options.output.empty()) {
             write_file(context, options.output, read, reports.back(), machines);
         }
@@ -185,7 +189,9 @@ int report_traces(const Context& context, const TraceOptions& options) {
     if (!options.output.empty()) return damaged ? bad_data : success;
     const auto rows = static_cast<std::size_t>(options.top);
     if (reports.size() == 2 && format == Format::table) {
-        write_comparison(context, reports[0], reports[1], rows);
+        write_comparison(context, reports[0], reports[1],
+                         answers::compare(std::span(timed).first(1), std::span(timed).last(1)),
+                         rows);
     } else if (reports.size() == 2 && format == Format::json) {
         Json both = Json::array();
         for (const programs::TraceReport& report : reports) both.push_back(to_json(report));

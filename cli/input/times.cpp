@@ -21,8 +21,6 @@
 namespace ridge::cli {
 namespace {
 
-enum class Kind : std::uint8_t { table, records, trace };
-
 bool ends_with_any(const std::string& text, std::initializer_list<std::string_view> endings) {
     for (const std::string_view ending : endings) {
         if (text.ends_with(ending)) return true;
@@ -39,17 +37,6 @@ bool is_nsight_compute(const std::string& path) {
         if (programs::is_nsight_compute_header(line)) return true;
     }
     return false;
-}
-
-Kind kind_of(const std::string& path) {
-    if (path == "-") return Kind::table;
-    std::error_code ignored;
-    if (std::filesystem::is_directory(path, ignored)) return Kind::records;
-    if (ends_with_any(path, {".csv"})) {
-        return is_nsight_compute(path) ? Kind::trace : Kind::table;
-    }
-    if (ends_with_any(path, {".json", ".json.gz", ".sqlite", ".ridge"})) return Kind::trace;
-    return ends_with_any(path, {".tsv", ".txt"}) ? Kind::table : Kind::records;
 }
 
 void write_damaged(const Context& context, const std::vector<measure::Damage>& damaged) {
@@ -105,18 +92,29 @@ void add_trace(const std::string& path, Machines& machines, const answers::Times
 
 }  // namespace
 
+TimesKind kind_of_times(const std::string& path) {
+    if (path == "-") return TimesKind::table;
+    std::error_code ignored;
+    if (std::filesystem::is_directory(path, ignored)) return TimesKind::records;
+    if (ends_with_any(path, {".csv"})) {
+        return is_nsight_compute(path) ? TimesKind::trace : TimesKind::table;
+    }
+    if (ends_with_any(path, {".json", ".json.gz", ".sqlite", ".ridge"})) return TimesKind::trace;
+    return ends_with_any(path, {".tsv", ".txt"}) ? TimesKind::table : TimesKind::records;
+}
+
 Times read_all_times(const Context& context, const std::vector<std::string>& files,
                      Machines& machines, const answers::TimesOptions& options) {
     Times times;
     for (const std::string& path : files) {
-        switch (kind_of(path)) {
-            case Kind::trace:
+        switch (kind_of_times(path)) {
+            case TimesKind::trace:
                 add_trace(path, machines, options, times);
                 break;
-            case Kind::records:
+            case TimesKind::records:
                 add_records(context, path, times);
                 break;
-            case Kind::table:
+            case TimesKind::table:
                 if (path == "-") {
                     add_table(context, context.in, "<stdin>", options, times);
                 } else {

@@ -2,6 +2,8 @@
 // profilers.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,10 @@ struct Times {
     std::vector<answers::TimedOperation> rows;
     bool damaged = false;  ///< some rows could not be read
 };
+
+/// What holds the times of a path, by its ending and its first lines.
+enum class TimesKind : std::uint8_t { table, records, trace };
+[[nodiscard]] TimesKind kind_of_times(const std::string& path);
 
 /// Reads all files; what cannot be read, and columns that are not used, are reported on `err`.
 /// InputError if nothing is left.

@@ -10,6 +10,7 @@
 #include "cli/console/percent.h"
 #include "cli/views/causes.h"
 #include "cli/views/counted.h"
+#include "cli/views/gate.h"
 #include "cli/views/memory.h"
 #include "cli/views/partial.h"
 #include "cli/views/prediction.h"
@@ -224,60 +225,18 @@ void write_report(const Context& context, const TraceReport& report, std::size_t
 }
 
 void write_comparison(const Context& context, const TraceReport& before, const TraceReport& after,
-                      std::size_t rows) {
-    struct Pair {
-        std::string name;
-        Time before;
-        Time after;
-    };
-    std::map<std::string, Pair> pairs;
-    for (const OperatorRow& row : before.operators) {
-        Pair& pair = pairs[row.name + " " + row.shape];
-        pair.before += row.measured;
-    }
-    for (const OperatorRow& row : after.operators) {
-        Pair& pair = pairs[row.name + " " + row.shape];
-        pair.after += row.measured;
-    }
-    std::vector<Pair> sorted;
-    for (auto& [name, pair] : pairs) {
-        pair.name = name;
-        sorted.push_back(pair);
-    }
-    const auto change = [](const Pair& pair) {
-        return pair.after > pair.before ? pair.after - pair.before : pair.before - pair.after;
-    };
-    std::stable_sort(sorted.begin(), sorted.end(),
-                     [&change](const Pair& a, const Pair& b) { return change(a) > change(b); });
-    const Time total_before = time_of(before.timeline.kernel_ns);
-    const Time total_after = time_of(after.timeline.kernel_ns);
+                      const answers::GateReport& changes, std::size_t rows) {
     context.out << wrap(printable(before.file) + " against " + printable(after.file),
                         static_cast<std::size_t>(std::max(40, context.width)), 2)
                 << '\n';
     write_sentence(
         context,
         fmt::format("Kernel time {} before, {} after; first to last kernel {} before, {} after.",
-                    format(total_before), format(total_after),
+                    format(time_of(before.timeline.kernel_ns)),
+                    format(time_of(after.timeline.kernel_ns)),
                     format(time_of(before.timeline.span_ns)),
                     format(time_of(after.timeline.span_ns))));
-    Table table{.columns = {{"  before", Align::right},
-                            {"after", Align::right},
-                            {"change", Align::right},
-                            {"operator"}},
-                .rows = {}};
-    const auto width = static_cast<std::size_t>(std::max(40, context.width));
-    constexpr std::size_t times = 36;
-    const std::size_t shown = rows == 0 ? sorted.size() : std::min(rows, sorted.size());
-    for (std::size_t i = 0; i < shown; ++i) {
-        const Pair& pair = sorted[i];
-        const bool more = pair.after > pair.before;
-        table.rows.push_back({"  " + (pair.before > Time{} ? format(pair.before) : "-"),
-                              pair.after > Time{} ? format(pair.after) : "-",
-                              (more ? "+" : "-") + format(change(pair)),
-                              cut(pair.name, std::max(narrowest, width - std::min(width, times)))});
-    }
-    context.out << '\n';
-    write_text(context.out, table);
+    write_changes(context, changes, rows);
 }
 
 Json launch_json(const OperatorRow& row) {
