@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/kernel_measure.h"
 #include "cli/console/json_document.h"
 #include "cli/console/rows.h"
 #include "cli/input/kernel_launch.h"
@@ -40,6 +41,9 @@ struct KernelOptions {
     std::string shared;
     std::string dram;
     std::string format;
+    std::string page;
+    std::int64_t launches = 0;
+    bool measure = false;
 };
 
 const kernel::Function& chosen(const std::vector<kernel::Function>& all, const std::string& name) {
@@ -164,8 +168,25 @@ std::optional<kernel::Walk> walk_of(const KernelOptions& options, const kernel::
     return walk;
 }
 
+KernelRun run_of(const KernelOptions& options) {
+    KernelRun run{.file = options.file,
+                  .function = options.function,
+                  .args = options.args,
+                  .grid = options.grid,
+                  .block = options.block,
+                  .shared = options.shared,
+                  .page = options.page};
+    if (options.gpu.given()) run.passed_on = {"--gpu", options.gpu.name()};
+    if (!options.format.empty())
+        run.passed_on.insert(run.passed_on.end(), {"--format", options.format});
+    return run;
+}
+
 int read_kernel(const Context& context, const KernelOptions& options) {
     if (options.file.empty()) throw InputError("FILE is missing", {}, "ridge kernel matmul.cubin");
+    if (options.launches > 0) return launch_kernel(run_of(options), options.launches);
+    if (options.measure) return measure_kernel(context, run_of(options));
+    if (!options.page.empty()) throw InputError("page: it is for --measure");
     Machines machines = options.gpu.machines(context);
     const model::Machine& machine = machines.at(options.gpu.name());
     const auto roofs = kernel::roofs_of(machine);
@@ -205,6 +226,19 @@ int read_kernel(const Context& context, const KernelOptions& options) {
     return success;
 }
 
+void add_measure_options(CommandLine& line, KernelOptions& options) {
+    line.flag("--measure", options.measure,
+              "launch it on the GPU here, count, and say why it takes as long as it does; FILE is "
+              "a .cubin, and a pointer of --args is a buffer of 256 MiB (_) or of a size (64MB)")
+        .group("On a GPU");
+    line.option("--page", options.page, "with --measure: the report as a page (.html)")
+        .value("FILE")
+        .group("On a GPU");
+    line.option("--launch", options.launches, "launch it so often, and nothing else")
+        .value("COUNT")
+        .group("On a GPU");
+}
+
 }  // namespace
 
 Action build_kernel(CommandLine& line, std::span<const std::string>) {
@@ -234,6 +268,7 @@ Action build_kernel(CommandLine& line, std::span<const std::string>) {
     line.option("--dram-bytes", options->dram, "bytes that the launch must move from and to DRAM")
         .value("SIZE");
     add_format_option(line, options->format, "table|json|csv|md");
+    add_measure_options(line, *options);
     line.footer(
         "Examples:\n"
         "  ridge kernel matmul.cubin --gpu h100-sxm --trips 64\n"
@@ -241,6 +276,8 @@ Action build_kernel(CommandLine& line, std::span<const std::string>) {
         "      --args _,_,_,4096,4096,4096,4096,4096,4096 --dram-bytes 101MB\n"
         "  ridge kernel a.out --function _Z4copyPf --grid 1056 --block 256 \\\n"
         "      --dram-bytes 537MB\n"
+        "  ridge kernel add.cubin --measure --grid 65536 --block 256 \\\n"
+        "      --args 64MB,64MB,64MB,16777216\n"
         "Files other than text need nvdisasm or cuobjdump (CUDA Toolkit, or\n"
         "pip install nvidia-cuda-nvdisasm nvidia-cuda-cuobjdump). See docs/kernel.md.");
     return [options](const Context& context) { return read_kernel(context, *options); };

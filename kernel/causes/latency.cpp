@@ -162,13 +162,23 @@ class Sharing {
         return share > some ? share : 0.0;
     }
 
-    /// By what would let more bytes be in flight. (eq. KC13)
+    /// Words that pass L2 again, queues of unasked sectors, then what would let more bytes be in
+    /// flight. (eq. KC13)
     void share_latency(double amount) {
+        const double in_flight = loads_in_flight();
+        add(Cause::l2_pressure, amount * loads_.repeated);
+        const double once = amount * (1.0 - loads_.repeated);
+        const double queued = once * queueing_ * loads_.scattered;
+        add(Cause::uncoalesced, queued);
+        share_flight(once - queued, in_flight);
+    }
+
+    void share_flight(double amount, double in_flight) {
         const double possible = residency_.is_known ? residency_.possible : roofs_.warps;
         const double by_block = residency_.is_known ? roofs_.warps / std::max(1.0, possible) : 1.0;
         const double by_grid =
             residency_.is_known ? possible / std::clamp(residency_.from_grid, 1.0, possible) : 1.0;
-        const double scatter = 1.0 / std::max(0.03, 1.0 - loads_.scattered);
+        const double scatter = 1.0 / std::max(0.03, 1.0 - loads_.scattered_far);
         const double width = scatter < 1.3 ? 16.0 / std::max(1.0, loads_.bytes_per_access) : 1.0;
         // A block that ends after a few instructions costs more to start than to run.
         const double instructions = c_.first_of({"smsp__inst_executed.sum"});
@@ -176,7 +186,6 @@ class Sharing {
         constexpr double worth_starting = 40.0;
         const double length = instructions > 0.0 ? worth_starting * warps / instructions : 1.0;
         const bool small = residency_.limiter == model::OccupancyLimiter::blocks;
-        const double in_flight = loads_in_flight();
         constexpr double enough = 4.0;
         const double ahead = in_flight > 0.0 ? enough / in_flight : 1.0;
         std::array<std::pair<Cause, double>, 6> gains{
@@ -185,11 +194,11 @@ class Sharing {
              {Cause::too_few_blocks, log_gain(by_grid)},
              {Cause::uncoalesced, 1.75 * log_gain(scatter) * memory_use()},
              {Cause::narrow_accesses, 1.25 * log_gain(width)},
-             {Cause::memory_latency, log_gain(ahead)}}};
+             {Cause::memory_latency, log_gain(ahead) * (1.0 - queueing_)}}};
         double all = 0.0;
         for (const auto& [cause, gain] : gains) {
             all += gain;
-            if (gain > 0.0) shares_.gains[cause] += gain;
+            if (gain > 0.0 && cause != Cause::uncoalesced) shares_.gains[cause] += gain;
         }
         if (all <= 0.0) return add(Cause::memory_latency, amount);
         for (const auto& [cause, gain] : gains) add(cause, amount * gain / all);
@@ -235,7 +244,11 @@ class Sharing {
         const double near = roofs_.memory.l2_latency.base() * loads_.clock;
         const double latency =
             in_l1 * l1_cycles + (1.0 - in_l1) * (in_l2 * near + (1.0 - in_l2) * far);
-        shares_.loads_in_flight = std::max(1.0, requests * latency / waiting);
+        // A chain of single loads waits 1.6 to 2.3 times the latency; what is beyond waits in queues.
+        constexpr double single = 0.4;
+        const double in_flight = requests * latency / waiting;
+        queueing_ = std::max(0.0, 1.0 - in_flight / single);
+        shares_.loads_in_flight = std::max(1.0, in_flight);
         return shares_.loads_in_flight;
     }
 
@@ -292,6 +305,7 @@ class Sharing {
     const Roofs& roofs_;
     Residency residency_;
     LatencyShares shares_;
+    double queueing_ = 0.0;  // share of the waiting for memory that is spent in its queues
 };
 
 }  // namespace

@@ -69,6 +69,10 @@ struct Access {
         return std::max(0.0, sector * load_sectors - asked_to_load) +
                std::max(0.0, sector * store_sectors - asked_to_store);
     }
+    /// Bytes of loads and stores that reached L2.
+    [[nodiscard]] double beyond_l1() const {
+        return std::min(std::max(0.0, l2_bytes - sector * local_sectors), global_bytes());
+    }
     /// What reached L2 without the load and store units: the copy engine, asynchronous copies.
     [[nodiscard]] double by_engine() const {
         return std::max(0.0, l2_bytes - global_bytes() - sector * local_sectors);
@@ -149,6 +153,15 @@ class LoadReader {
         if (access_.global_bytes() > 0.0) {
             loads_.scattered = std::min(1.0, access_.scattered() / access_.global_bytes());
         }
+        const double far = access_.beyond_l1();
+        if (far > 0.0 && access_.asked() > 0.0) {
+            loads_.scattered_far =
+                std::min(loads_.scattered, std::max(0.0, 1.0 - access_.asked() / far));
+        }
+        const double fetched = std::min(access_.asked(), far);
+        if (access_.arguments > 0.0 && fetched > access_.arguments) {
+            loads_.repeated = 1.0 - access_.arguments / fetched;
+        }
         const double memory =
             access_.load_instructions + access_.store_instructions + access_.atomic_instructions;
         if (memory > 0.0) loads_.atomic_share = access_.atomic_instructions / memory;
@@ -170,7 +183,8 @@ class LoadReader {
 
     void add_dram() {
         const double read = c_.first_of({"dram__bytes_read.sum", "dram__bytes_op_read.sum"});
-        const double written = c_.first_of({"dram__bytes_write.sum", "dram__bytes_op_write.sum"});
+        const double counted = c_.first_of({"dram__bytes_write.sum", "dram__bytes_op_write.sum"});
+        const double written = with_late_writes(counted);
         Load load = roof(Resource::dram, roofs_.dram_seconds(read, written));
         const double bytes = read + written;
         if (bytes > 0.0) {
@@ -182,6 +196,14 @@ class LoadReader {
             }
         }
         add(std::move(load));
+    }
+
+    /// The L2 writes the last stores of a kernel when another one needs their place. A kernel that
+    /// stores more than the L2 holds pays for its predecessor's. (eq. KC2)
+    [[nodiscard]] double with_late_writes(double counted) const {
+        const double held = roofs_.memory.l2.size.base();
+        const double stored = std::min(access_.asked_to_store, counted + held);
+        return access_.asked_to_store > held ? std::max(counted, stored) : counted;
     }
 
     void add_l2() {
@@ -262,7 +284,7 @@ class LoadReader {
                  warp * roofs_.schedulers);
     }
 
-    /// FLOP of the vector pipes are a roof; other instructions of these pipes are not. (eq. KC8)
+    /// FLOP of the vector pipes (an operation on two halves takes as long as one on a float) are a roof; other instructions of these pipes are not. (eq. KC8)
     void add_arithmetic() {
         const double cycles = c_.first_of({"sm__cycles_elapsed.max", "sm__cycles_elapsed.avg"});
         const auto flop = [this, cycles](std::string_view op) {
@@ -283,7 +305,7 @@ class LoadReader {
         const double fma_seconds =
             over(count_of("sm__inst_executed_pipe_fma", roofs_.lanes.fma / warp) * warp,
                  cycles_rate() * roofs_.lanes.fma);
-        const double needed = over(single + half / 2.0, cycles_rate() * roofs_.lanes.fma);
+        const double needed = over(single + half, cycles_rate() * roofs_.lanes.fma);
         Load fma = roof(Resource::fma, std::max(fma_seconds, needed));
         fma.waste(Cause::divergence, fma.seconds * (1.0 - loads_.lanes_on));
         fma.waste(Cause::pipe_pressure, std::max(0.0, fma.needed - needed));

@@ -55,6 +55,8 @@ struct Loads {
     double shared_atomics = 0.0;     ///< share of the instructions on shared memory
     double conflicts = 0.0;          ///< share of the wavefronts of shared memory
     double scattered = 0.0;          ///< share of global sectors' bytes that nobody asked for
+    double scattered_far = 0.0;      ///< the same of what L1 did not hold
+    double repeated = 0.0;           ///< share of asked bytes beyond the memory of the arguments
     double local_share = 0.0;        ///< of the sectors
     double atomic_share = 0.0;       ///< of the memory instructions
     double bytes_per_access = 16.0;  ///< of a thread

@@ -78,7 +78,7 @@ class Splitter {
         take(few ? Cause::too_few_blocks : Cause::last_wave, std::max(0.0, left_ - even));
     }
 
-    /// (eq. KC10)
+    /// What is left beyond the busiest resource. (eq. KC10)
     void take_latency() {
         const double gap = std::max(0.0, left_ - busiest_);
         shares_ = latency_of(c_, loads_, roofs_);
@@ -86,10 +86,25 @@ class Splitter {
         if (busiest_ >= close * left_ || shares_.of.empty()) {
             split_.unexplained += gap;
         } else {
+            busy_ = busiest_ / left_;
             for (const auto& [cause, share] : shares_.of) latency_[cause] += gap * share;
             split_.unexplained += gap * shares_.unexplained;
         }
         left_ -= gap;
+    }
+
+    /// A resource delays the kernel only while it is busy; the rest of its surplus over the ideal is
+    /// waiting too. (eq. KC10)
+    void name_parts() {
+        named_ = outer_;
+        double idle = 0.0;
+        for (const auto& [cause, seconds] : resource_) {
+            named_[cause] += seconds * busy_;
+            idle += seconds * (1.0 - busy_);
+        }
+        for (const auto& [cause, seconds] : latency_) named_[cause] += seconds;
+        for (const auto& [cause, share] : shares_.of) named_[cause] += idle * share;
+        split_.unexplained += idle * shares_.unexplained;
     }
 
     /// From the busiest resource down to the ideal. (eq. KC11)
@@ -183,8 +198,9 @@ class Splitter {
     }
 
     void finish() {
+        name_parts();
         for (const Cause cause : all_causes()) {
-            const double seconds = outer_[cause] + resource_[cause] + latency_[cause];
+            const double seconds = named_[cause];
             if (seconds <= same * split_.measured) continue;
             const double saves = std::clamp(split_.measured - time_without(cause), 0.0,
                                             split_.measured - split_.ideal);
@@ -236,15 +252,27 @@ class Splitter {
                 others += seconds;
             }
         }
+        const auto overlapped = [busiest](double waits) {
+            constexpr double sharpness = 4.0;
+            const double both = std::pow(std::pow(busiest, sharpness) + std::pow(waits, sharpness),
+                                         1.0 / sharpness);
+            return std::max(0.0, both - busiest);
+        };
         if (gain == shares_.gains.end()) {
-            constexpr double exposed = 0.3;
-            return (in_flight + others) * (cause == Cause::dependence ? exposed : 1.0);
+            // A warp that does not stop here is done sooner, and no multiprocessor waits for all.
+            const auto share = shares_.of.find(cause);
+            const double stops = share != shares_.of.end() ? share->second : 0.0;
+            const double warp =
+                (busiest_ + in_flight + others + latency_of_cause(cause)) * (1.0 - stops);
+            return std::min(in_flight + others, overlapped(warp));
         }
         const double waits = (busiest_ + in_flight) / std::exp2(gain->second);
-        constexpr double sharpness = 4.0;
-        const double both =
-            std::pow(std::pow(busiest, sharpness) + std::pow(waits, sharpness), 1.0 / sharpness);
-        return others + std::min(in_flight, std::max(0.0, both - busiest));
+        return others + std::min(in_flight, overlapped(waits));
+    }
+
+    [[nodiscard]] double latency_of_cause(Cause cause) const {
+        const auto found = latency_.find(cause);
+        return found != latency_.end() ? found->second : 0.0;
     }
 
     [[nodiscard]] std::string detail(Cause cause) const {
@@ -309,10 +337,12 @@ class Splitter {
     Split split_;
     double left_ = 0.0;
     double busiest_ = 0.0;
+    double busy_ = 1.0;  // share of the kernel's time in which the busiest resource works
     std::string pipe_;
     std::map<Cause, double> outer_;
     std::map<Cause, double> resource_;
     std::map<Cause, double> latency_;
+    std::map<Cause, double> named_;
 };
 
 }  // namespace

@@ -181,6 +181,13 @@ double width_of(DataType type) {
     return std::max(1.0, static_cast<double>(bits_of(type)) / usual_bits);
 }
 
+/// A multiprocessor without a block takes half of what one takes that works. (eq. EN3)
+double share_with_blocks(const Tiling& tiling) {
+    constexpr double without = 0.5;
+    return tiling.tiles > 0 ? without + (1.0 - without) * std::min(1.0, tiling.wave_efficiency)
+                            : 1.0;
+}
+
 /// Energy of multiprocessors that feed their pipes, issue instructions or wait. An operation of many
 /// kernels issues where no term says what it does. (eq. EN3)
 Energy active_energy(const Prediction& prediction, const EnergyParameters& p, double of_data) {
@@ -191,9 +198,9 @@ Energy active_energy(const Prediction& prediction, const EnergyParameters& p, do
     const Time busy =
         std::max(std::max(tensor, fma), std::max(issue, term_of(prediction, Resource::special)));
     const Time waiting = std::max(Time{}, term_of(prediction, Resource::latency) - busy);
-    Energy energy =
-        of_data * (p.tensor_active * tensor + p.fma_active * fma + p.waiting * waiting) +
-        p.issue_active * issue;
+    Energy energy = of_data * share_with_blocks(prediction.tiling) *
+                        (p.tensor_active * tensor + p.fma_active * fma + p.waiting * waiting) +
+                    p.issue_active * issue;
     if (prediction.work.kernels >= many_kernels) {
         const Time told = busy + waiting + term_of(prediction, Resource::launch);
         energy += p.issue_active * std::max(Time{}, prediction.time - told);

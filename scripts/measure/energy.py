@@ -2,7 +2,7 @@
 """Measures power and energy of PyTorch's kernels in steady work, and writes records that ridge reads.
 
     energy.py OUT --part train --seed 40 --window 2 --seconds 240
-    energy.py OUT --part drawn --seed 41 --window 3 --seconds 200
+    energy.py OUT --part judge --seed 4101 --window 3 --seconds 200
 
 `energy_plan.py`, beside this script, defines the cases; `energy_counter.py` reads NVML's energy counter.
 OUT/PART-SEED/ gets one file of records for each operation; each has a field `energy` beside its times, and idle power.
@@ -189,7 +189,7 @@ def recorded(folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=pathlib.Path)
-    parser.add_argument("--part", choices=["train", "drawn"], default="train")
+    parser.add_argument("--part", choices=["train", "drawn", "judge", "few"], default="train")
     parser.add_argument("--seed", type=int, default=40)
     parser.add_argument("--warm", type=float, default=0.4, help="seconds before the window")
     parser.add_argument("--window", type=float, default=3.0, help="seconds of the window")

@@ -34,6 +34,9 @@ std::vector<Launch> arithmetic_launches();
 std::vector<Launch> schedule_launches();
 std::vector<Launch> judge_launches();
 std::vector<Launch> more_judge_launches();
+std::vector<Launch> fresh_launches();
+std::vector<Launch> more_fresh_launches();
+std::vector<Launch> fresh_healthy_launches();
 /// Kernels of libraries and copies at the roof; `library` ones are skipped if the library is absent.
 std::vector<Launch> healthy_launches();
 
