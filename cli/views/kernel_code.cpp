@@ -80,6 +80,10 @@ void write_code_time(const Context& context, const KernelReading& reading) {
     write_reading_line(context, "time",
                        fmt::format("{}{} ({})", time.is_lower_bound ? "at least " : "",
                                    format(Time::from_base(time.seconds)), band));
+    write_reading_line(
+        context, "evidence",
+        fmt::format("{}: laws and the pipes of this GPU; this kernel was not measured",
+                    name_of(time.evidence.grade())));
     if (!time.terms.empty()) write_reading_line(context, "limited by", time.terms.front().name);
     write_reading_line(
         context, "warps",
@@ -146,9 +150,10 @@ void write_reading(const Context& context, const KernelReading& reading,
 }
 
 Rows rows_of(const KernelReading& reading) {
-    Rows rows{.columns = {{"kernel"}, {"figure"}, {"value"}}, .rows = {}};
-    const auto add = [&](std::string name, double value) {
-        rows.rows.push_back({{reading.name}, {std::move(name)}, {count(value), value}});
+    Rows rows{.columns = {{"kernel"}, {"figure"}, {"value"}, {"evidence"}}, .rows = {}};
+    const auto add = [&](std::string name, double value, std::string_view evidence = "") {
+        rows.rows.push_back(
+            {{reading.name}, {std::move(name)}, {count(value), value}, {std::string(evidence)}});
     };
     const kernel::CodeCounts& counts = reading.counts;
     add("instructions_of_warp", counts.instructions);
@@ -164,9 +169,10 @@ Rows rows_of(const KernelReading& reading) {
     add("spilled_bytes_of_thread", counts.spilled);
     add("chain_cycles", counts.chain);
     if (reading.time) {
-        add("time_us", reading.time->seconds * 1e6);
-        add("low_us", reading.time->low * 1e6);
-        add("high_us", reading.time->high * 1e6);
+        const std::string_view grade = name_of(reading.time->evidence.grade());
+        add("time_us", reading.time->seconds * 1e6, grade);
+        add("low_us", reading.time->low * 1e6, grade);
+        add("high_us", reading.time->high * 1e6, grade);
     }
     return rows;
 }
@@ -209,6 +215,7 @@ Json to_json(const KernelReading& reading) {
         json["low_us"] = reading.time->low * 1e6;
         json["high_us"] = reading.time->high * 1e6;
         json["lower_bound"] = reading.time->is_lower_bound;
+        json["evidence"] = name_of(reading.time->evidence.grade());
         json["limiter"] = reading.time->terms.empty() ? "" : reading.time->terms.front().name;
     }
     return json;

@@ -68,7 +68,7 @@ void add_state_columns(Rows& rows, const TrafficAnswer& answer) {
         {.name = "mean_context", .title = {}, .shown = Shown::never},
         {.name = "step_us", .title = {}, .shown = Shown::never},
         {.name = "step_gpu_us", .title = {}, .shown = Shown::never},
-        {.name = "evidence", .title = "evidence", .shown = Shown::where_room}};
+        {.name = "evidence", .title = "evidence"}};
     rows.columns.insert(rows.columns.end(), more.begin(), more.end());
 }
 

@@ -255,6 +255,10 @@ CodeTime time_of_code(const CodeCounts& counts, const CodeLaunch& launch, const 
                      [](const CodeTerm& a, const CodeTerm& b) { return a.seconds > b.seconds; });
     overlap(time, roofs);
     time.is_lower_bound = !launch.dram_bytes || !counts.symbolic.empty() || !counts.unknown.empty();
+    time.evidence = {
+        .chip = machine.memory ? machine.memory->streams : model::ChipEvidence::datasheet,
+        .shape = model::ShapeEvidence::inside,
+        .kernel = model::KernelEvidence::other};
     return time;
 }
 

@@ -27,6 +27,7 @@
 #include "kernel/code/loops.h"
 #include "kernel/code/opcode.h"
 #include "kernel/code/walk.h"
+#include "model/core/grounds.h"
 
 namespace ridge::kernel {
 
@@ -79,6 +80,7 @@ struct CodeTime {
     double resident_warps = 0.0;  ///< of a multiprocessor
     double needed_warps = 0.0;    ///< of a scheduler, to hide the chain; at least 1
     bool is_lower_bound = false;  ///< bytes of DRAM or trips are not known
+    model::Grounds evidence{};
 };
 
 [[nodiscard]] CodeTime time_of_code(const CodeCounts& counts, const CodeLaunch& launch,

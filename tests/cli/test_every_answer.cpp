@@ -18,6 +18,7 @@
 #include "model/catalogue/catalogue.h"
 #include "tests/catch.h"
 #include "tests/cli/run.h"
+#include "tests/support/asked.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ridge::test {
@@ -43,7 +44,16 @@ const std::set<std::string> time_names{"time_us",
                                        "mfu",
                                        "mbu",
                                        "predicted",
-                                       "flop_per_s"};
+                                       "flop_per_s",
+                                       "power_w",
+                                       "energy_j",
+                                       "flop_per_j",
+                                       "requests_per_s",
+                                       "goodput_requests_per_s",
+                                       "steady_tokens_per_s",
+                                       "ttft_mean_us",
+                                       "p50_us",
+                                       "p99_us"};
 /// And of memory, which a program has although its time may not be modelled.
 const std::set<std::string> memory_names{"total_bytes", "reserved_bytes", "sequence_bytes"};
 
@@ -199,43 +209,23 @@ void check_all(const std::string& line, Seen& seen) {
     check_text(line + " --format md", seen);
 }
 
-const std::vector<std::string> operations{
-    "matmul m=512 n=1024 k=768 dtype=bf16",
-    "matmul m=7 n=4096 k=4096 dtype=fp16",
-    "matmul m=512 n=512 k=512 dtype=fp8",
-    "matmul m=512 n=512 k=512 dtype=fp32",
-    "matmul m=512 n=512 k=512 dtype=tf32",
-    "matmul m=512 n=512 k=512 dtype=int8",
-    "matmul m=512 n=512 k=512 dtype=fp64",
-    "matmul m=512 n=512 k=512 dtype=bf16 impl=mma",
-    "attention heads=16 seq=1024 head_dim=64 causal=1 dtype=fp16",
-    "attention heads=32 kv_heads=8 seq_q=1 seq_kv=4096 head_dim=128 dtype=bf16",
-    "attention heads=16 seq=512 head_dim=64 impl=flash2 dtype=bf16",
-    "mla heads=16 seq_q=1 seq_kv=2048",
-    "moe tokens=64 hidden=2048 intermediate=1024 experts=16 topk=2",
-    "elementwise elements=1000000 expr=gelu(x) dtype=fp32",
-    "softmax rows=1024 cols=1024 dtype=fp32",
-    "layernorm rows=1024 cols=1024",
-    "rmsnorm rows=1024 cols=1024",
-    "sum rows=1024 cols=1024",
-    "transpose rows=1024 cols=1024",
-    "copy elements=1000000",
-    "gather rows=1000 cols=256 table_rows=5000",
-    "cat rows=256 cols=1024 inputs=2",
-    "adamw elements=1000000",
-    "access pattern=strided elements=1000000 stride=4",
-    "all_reduce bytes=1000000 gpus=4",
-    "all_gather bytes=1000000 gpus=2",
-    "host_to_device bytes=1000000"};
-
-const std::array software{"",       "pytorch",      "pytorch-2.1", "cublaslt",
-                          "ridge",  "transformers", "vllm-0.14.0", "vllm-0.24.0",
-                          "trtllm", "nccl"};
+const std::array software{"",
+                          "pytorch",
+                          "pytorch-2.1",
+                          "cublaslt",
+                          "ridge",
+                          "nccl",
+                          "transformers",
+                          "vllm-0.14.0",
+                          "vllm-0.24.0",
+                          "trtllm",
+                          "sglang-0.5.14",
+                          "trtllm-1.3.0rc20"};
 
 /// All chips x operations x software, as a table of questions.
 std::string questions() {
     std::set<std::string> names{"gpu", "op", "software"};
-    for (const std::string& operation : operations) {
+    for (const std::string& operation : asked_operations()) {
         std::istringstream words(operation);
         std::string word;
         words >> word;
@@ -245,7 +235,7 @@ std::string questions() {
     for (const std::string& name : names) table += name + ',';
     table.back() = '\n';
     for (const std::string& chip : chips()) {
-        for (const std::string& operation : operations) {
+        for (const std::string& operation : asked_operations()) {
             for (const char* each : software) {
                 std::istringstream words(operation);
                 std::string word;
@@ -296,6 +286,8 @@ TEST_CASE("comparisons and sweeps over every chip: evidence or no number") {
 TEST_CASE("commands of one chip, on every chip: evidence or no number") {
     Seen seen;
     const std::string trace = std::string(RIDGE_JSON_TRACES) + "/trace_llama_prefill.json.gz";
+    const std::string code = "kernel " + std::string(RIDGE_KERNEL_CODE) +
+                             "/row_sums.sass --grid 64 --block 256 --dram-bytes 1MB";
     for (const std::string& chip : chips()) {
         for (const std::string& line : std::vector<std::string>{
                  std::string("roofline --op \"matmul m=512 n=512 k=512\" --op \"softmax rows=64 "
@@ -306,7 +298,7 @@ TEST_CASE("commands of one chip, on every chip: evidence or no number") {
                  std::string("model gpt2 --seq 64 --dtype fp32"),
                  std::string("model llama-3.2-1b --phase decode --seq 128 --software serving"),
                  std::string("plan gpt2"), "diagnose " + std::string(RIDGE_TIMES),
-                 "trace " + trace}) {
+                 std::string("serve gpt2 --concurrency 4 --count 8"), "trace " + trace, code}) {
             check_all(line + " --gpu " + chip, seen);
         }
         check_json("vram gpt2 --gpu " + chip, seen);

@@ -10,6 +10,7 @@
 #include "model/predict.h"
 #include "tests/catch.h"
 #include "tests/cli/run.h"
+#include "tests/support/asked.h"
 
 namespace ridge::test {
 namespace {
@@ -23,40 +24,6 @@ std::vector<std::string> all_gpus() {
     for (const auto& entry : model::catalogue().entries()) names.push_back(entry.name);
     return names;
 }
-
-const std::vector<std::string> operations{
-    "matmul m=512 n=1024 k=768 dtype=bf16",
-    "matmul m=7 n=4096 k=4096 dtype=fp16",
-    "matmul m=512 n=512 k=512 dtype=fp8",
-    "matmul m=512 n=512 k=512 dtype=fp32",
-    "matmul m=512 n=512 k=512 dtype=tf32",
-    "matmul m=512 n=512 k=512 dtype=int8",
-    "matmul m=512 n=512 k=512 dtype=fp64",
-    "matmul m=512 n=512 k=512 dtype=bf16 impl=torch",
-    "matmul m=512 n=512 k=512 dtype=bf16 impl=mma",
-    "attention heads=16 seq=1024 head_dim=64 causal=1 dtype=fp16",
-    "attention heads=32 kv_heads=8 seq_q=1 seq_kv=4096 head_dim=128 dtype=bf16",
-    "attention heads=16 seq=512 head_dim=64 impl=standard dtype=bf16",
-    "attention heads=16 seq=512 head_dim=64 impl=flash2 dtype=bf16",
-    "attention heads=16 seq=512 head_dim=64 impl=torch-cudnn dtype=bf16",
-    "mla heads=16 seq_q=1 seq_kv=2048",
-    "moe tokens=64 hidden=2048 intermediate=1024 experts=16 topk=2",
-    "elementwise elements=1000000 expr=\"gelu(x)\" dtype=fp32",
-    "elementwise elements=1000 expr=\"x + y\" dtype=bf16 impl=torch",
-    "softmax rows=1024 cols=1024 dtype=fp32",
-    "softmax rows=1024 cols=1024 dtype=bf16 impl=torch",
-    "layernorm rows=1024 cols=1024",
-    "rmsnorm rows=1024 cols=1024",
-    "sum rows=1024 cols=1024",
-    "transpose rows=1024 cols=1024",
-    "copy elements=1000000",
-    "gather rows=1000 cols=256 table_rows=5000",
-    "cat rows=256 cols=1024 inputs=2",
-    "adamw elements=1000000",
-    "access pattern=strided elements=1000000 stride=4",
-    "all_reduce bytes=1000000 gpus=4",
-    "all_gather bytes=1000000 gpus=2",
-    "host_to_device bytes=1000000"};
 
 /// A prediction in JSON has a time and its evidence, or an error and neither.
 void check_one(const json& answer, int& modelled) {
@@ -93,7 +60,7 @@ TEST_CASE("every prediction on every GPU has its evidence, or no number") {
     int modelled = 0;
     int refused = 0;
     for (const std::string& gpu : all_gpus()) {
-        for (const std::string& op : operations) {
+        for (const std::string& op : asked_operations()) {
             const Transcript answer =
                 run({"predict", "--gpu", gpu, "--op", op, "--format", "json"});
             CAPTURE(gpu, op, answer.err);
@@ -104,7 +71,7 @@ TEST_CASE("every prediction on every GPU has its evidence, or no number") {
             check_one(json::parse(answer.out), modelled);
         }
     }
-    CHECK(modelled > 600);
+    CHECK(modelled > 900);
 }
 
 TEST_CASE("tables, sweeps, comparisons and sequences carry the evidence") {
