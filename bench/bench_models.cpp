@@ -1,14 +1,17 @@
-// Time of whole models: a step of a model with 80 layers (target: under 1 ms), and the serving
-// front over 64 batches and 4 degrees of tensor parallelism (target: under 50 ms).
+// Time of whole models: reading a family's file and a config (target: under 1 ms each), a step of a
+// model with 80 layers (target: under 0.1 ms), and the serving front over 64 batches and 4 degrees of
+// tensor parallelism (target: under 50 ms).
 //
 //   bench_models --benchmark_filter=front
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "model/catalogue/catalogue.h"
 #include "programs/configs/presets.h"
+#include "programs/families/family.h"
 #include "programs/serving.h"
 
 namespace {
@@ -31,6 +34,25 @@ void step(benchmark::State& state, const programs::Request& request) {
     }
 }
 
+/// Every embedded family in turn, each from its text and its bases' texts, as if never read before.
+void families(benchmark::State& state) {
+    std::vector<hardware::EmbeddedFile> files;
+    for (const auto& file : programs::embedded_families()) {
+        if (file.text.find("model_type") != std::string_view::npos) files.push_back(file);
+    }
+    std::size_t next = 0;
+    for ([[maybe_unused]] auto turn : state) {
+        const auto& file = files[next++ % files.size()];
+        benchmark::DoNotOptimize(programs::read_family(file.text, std::string(file.path)));
+    }
+}
+
+void config(benchmark::State& state, const char* name) {
+    for ([[maybe_unused]] auto turn : state) {
+        benchmark::DoNotOptimize(programs::find_model(name));
+    }
+}
+
 void front(benchmark::State& state, const char* name) {
     const programs::Architecture a = programs::find_model(name);
     programs::Load load{.request = {.software = Software::serving}, .gpus = {1, 2, 4, 8}};
@@ -40,6 +62,13 @@ void front(benchmark::State& state, const char* name) {
     }
 }
 
+BENCHMARK(families)->Unit(benchmark::kMicrosecond)->Name("model/family/read");
+BENCHMARK_CAPTURE(config, dense, "llama-3.3-70b")
+    ->Unit(benchmark::kMicrosecond)
+    ->Name("model/config/llama-3.3-70b");
+BENCHMARK_CAPTURE(config, experts, "deepseek-v3")
+    ->Unit(benchmark::kMicrosecond)
+    ->Name("model/config/deepseek-v3");
 BENCHMARK_CAPTURE(step, prefill, programs::Request{.batch = 1, .seq = 2048})
     ->Unit(benchmark::kMicrosecond)
     ->Name("model/step/prefill, 80 layers");

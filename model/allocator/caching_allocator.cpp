@@ -56,12 +56,16 @@ CachingAllocator::Block CachingAllocator::add(const Extent& extent) {
 void CachingAllocator::mark_free(Block block) {
     Extent& extent = extents_[block];
     extent.state = State::free;
-    pool_of(extent).free.insert({extent.bytes, extent.address, block});
+    std::vector<Key>& free = pool_of(extent).free;
+    const Key key{extent.bytes, extent.address, block};
+    free.insert(std::lower_bound(free.begin(), free.end(), key), key);
 }
 
 void CachingAllocator::take_from_free(Block block) {
     Extent& extent = extents_[block];
-    pool_of(extent).free.erase({extent.bytes, extent.address, block});
+    std::vector<Key>& free = pool_of(extent).free;
+    free.erase(std::lower_bound(free.begin(), free.end(),
+                                Key{extent.bytes, extent.address, block}));
 }
 
 /// Joins a neighbour in the same state to a block that is in no set.
@@ -101,11 +105,11 @@ std::int64_t CachingAllocator::expandable_bytes(const Extent& extent) const {
 /// The smallest free block that is large enough. A block next to unmapped address space in an
 /// expandable segment counts as large as it can grow.
 std::ptrdiff_t CachingAllocator::best_fit(Pool& pool, std::int64_t bytes) const {
-    auto it = pool.free.lower_bound({bytes, -1, 0});
+    auto it = std::lower_bound(pool.free.begin(), pool.free.end(), Key{bytes, -1, 0});
     if (it == pool.free.end()) return -1;
     if (options_.expandable_segments) {
         const auto extent_at = [this](auto at) -> const Extent& {
-            return extents_[std::get<Block>(*at)];
+            return extents_[at->block];
         };
         const auto is_split = [](const Extent& extent) {
             return extent.previous >= 0 || extent.next >= 0;
@@ -117,7 +121,7 @@ std::ptrdiff_t CachingAllocator::best_fit(Pool& pool, std::int64_t bytes) const 
             it = next;
         }
     }
-    return static_cast<std::ptrdiff_t>(std::get<Block>(*it));
+    return static_cast<std::ptrdiff_t>(it->block);
 }
 
 /// Returns free segments before more is reserved than there is. If that is not enough, the memory
@@ -305,17 +309,17 @@ void CachingAllocator::unmap(Block block) {
 
 void CachingAllocator::empty_cache() {
     for (Pool& pool : pools_) {
-        const std::set<Key> candidates = pool.free;
-        for (const auto& [bytes, address, block] : candidates) {
+        const std::vector<Key> candidates = pool.free;
+        for (const Key& candidate : candidates) {
             if (options_.expandable_segments) {
-                unmap(block);
+                unmap(candidate.block);
                 continue;
             }
-            const Extent& extent = extents_[block];
+            Extent& extent = extents_[candidate.block];
             if (extent.previous >= 0 || extent.next >= 0) continue;
-            take_from_free(block);
+            take_from_free(candidate.block);
             now_.reserved -= extent.bytes;
-            extents_[block].state = State::merged;
+            extent.state = State::merged;
         }
     }
 }

@@ -37,6 +37,7 @@ const PhaseMemory& MemoryTimeline::phase(std::string_view name) const {
 MemoryTimeline replay(const MemoryPlan& plan, AllocatorOptions options,
                       std::span<const std::int64_t> resident) {
     CachingAllocator memory(options);
+    memory.expect(plan.allocations().size() + resident.size());
     for (const std::int64_t bytes : resident) (void)memory.allocate(bytes);
     const MemoryLevel base = memory.now();
     const auto above_base = [&base](const MemoryLevel& level) {

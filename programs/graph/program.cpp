@@ -49,6 +49,14 @@ model::Outcome operation_of(const Entry& entry, const model::Machine& machine) {
     return std::move(both.warm);
 }
 
+/// Least times were measured at the clock of an H200 and an H100. A kernel that short waits for
+/// instructions, caches and memory, whose latencies in clocks differ less between GPUs than in time. (W3)
+Time least_on(const Entry& entry, const model::Machine& machine) {
+    constexpr Frequency measured_at = 1980.0 * units::MHz;
+    if (machine.boost_clock <= Frequency{}) return entry.least;
+    return entry.least * (measured_at / machine.boost_clock);
+}
+
 /// Times by rule (W2 to W4, S6 to S8) were read off PyTorch's kernels on an H200 and an H100: on
 /// another GPU they say less, and the band is wider by as much as launches differ between GPUs.
 void rest_on_rule(model::Prediction& prediction, const model::Machine& machine) {
@@ -107,7 +115,8 @@ model::Outcome predict(const Entry& entry, const model::Machine& machine) {
             clocks / (static_cast<double>(machine.sm_count) * machine.boost_clock);
         time = std::max(time, machine.kernel_floor + computing);
     }
-    time = std::max(time, entry.least);
+    const Time least = least_on(entry, machine);
+    time = std::max(time, least);
     const bool by_rule = time > prediction->time || entry.stretch < 1.0 || entry.work;
     if (by_rule) rest_on_rule(*prediction, machine);
     if (time > prediction->time || entry.stretch < 1.0 || entry.work) {
@@ -116,7 +125,7 @@ model::Outcome predict(const Entry& entry, const model::Machine& machine) {
         prediction->low *= factor;
         prediction->high *= factor;
         prediction->limiter =
-            time > entry.least ? model::Resource::issue : model::Resource::latency;
+            time > least ? model::Resource::issue : model::Resource::latency;
     }
     return outcome;
 }
