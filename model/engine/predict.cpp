@@ -12,7 +12,10 @@ namespace ridge::model {
 namespace {
 
 void set_band(Prediction& p, const EngineKernel& kernel) {
-    apply_band(p, BandClass::engine_kernel, chip_evidence(kernel.evidence), Validity::validated);
+    // No law of an engine was judged on an architecture that gave it no value.
+    const ChipEvidence chip = chip_evidence(kernel.evidence);
+    apply_band(p, BandClass::engine_kernel, chip,
+               chip == ChipEvidence::foreign ? Validity::extrapolated : Validity::validated);
     if (kernel.band_below <= 0.0 || kernel.band_above <= 0.0) return;
     const BandRow& usual = band_row(BandClass::engine_kernel);
     // The class's margins for another chip stay; its quantiles give way to the kernel's own.
