@@ -97,6 +97,7 @@ Json to_json(const RankReport& report) {
                          {"host_late_s", row.host_late.base()},
                          {"came_last", row.came_last},
                          {"others_waited_s", row.caused.base()},
+                         {"cost_s", row.cost.base()},
                          {"clock_shift_s", row.shift.base()}});
     }
     Json collectives = Json::array();
@@ -110,6 +111,7 @@ Json to_json(const RankReport& report) {
              {"skew_s", row.skew.base()},
              {"waiting_s", row.waiting.base()},
              {"time_s", row.time.base()},
+             {"exposed_s", row.exposed.base()},
              {"predicted_s", row.predicted ? Json(row.predicted->base()) : Json()},
              {"bus_bytes_per_s", optional_number(row.bus)},
              {"predicted_bus_bytes_per_s", optional_number(row.predicted_bus)}});

@@ -47,6 +47,7 @@ struct RankView {
     Intervals communication{};
     Intervals waiting{};
     std::int64_t host_late = 0;
+    std::int64_t begin = 0;  ///< of its first kernel
 };
 
 using Collectives = std::map<CollectiveKey, std::vector<Part>>;
@@ -128,14 +129,43 @@ void fill_intervals(RankView& view) {
     }
     view.computing = merged(std::move(view.computing));
     view.communication = merged(std::move(view.communication));
+    for (const Intervals* each : {&view.computing, &view.communication}) {
+        if (each->empty()) continue;
+        const bool first = each == &view.computing || view.computing.empty();
+        view.begin = first ? each->front().from : std::min(view.begin, each->front().from);
+    }
+}
+
+/// The part of a span in which a rank computes nothing.
+std::int64_t exposed_of(const RankView& view, Interval span) {
+    if (span.to <= span.from) return 0;
+    std::int64_t hidden = 0;
+    const auto first =
+        std::lower_bound(view.computing.begin(), view.computing.end(), span.from,
+                         [](const Interval& each, std::int64_t from) { return each.to <= from; });
+    for (auto each = first; each != view.computing.end() && each->from < span.to; ++each) {
+        hidden += std::min(each->to, span.to) - std::max(each->from, span.from);
+    }
+    return span.to - span.from - hidden;
+}
+
+/// When all ranks have come to a collective.
+std::int64_t all_came(const std::vector<Part>& parts) {
+    std::int64_t last = parts.front().start;
+    for (const Part& part : parts) last = std::max(last, part.start);
+    return last;
 }
 
 /// The sizes as an operation of the model, if they were recorded.
-std::optional<model::Collective> operation_of(const std::string& recorded) {
+std::optional<model::Collective> operation_of(const std::string& recorded,
+                                              const std::string& kernel) {
     const std::optional<Understood> understood = collective_work(recorded);
     if (!understood || understood->steps.empty()) return std::nullopt;
     const auto* const op = std::get_if<model::Collective>(&understood->steps.front().operation);
-    return op == nullptr ? std::nullopt : std::optional(*op);
+    if (op == nullptr) return std::nullopt;
+    model::Collective found = *op;
+    if (kernel.find("_RING_") != std::string::npos) found.nvls = model::SwitchAddition::off;
+    return found;
 }
 
 class ReportBuilder {
@@ -147,10 +177,18 @@ class ReportBuilder {
         for (RankView& view : views_) fill_intervals(view);
         find_span();
         report_.ranks.resize(views_.size());
+        find_first(collectives);
         for (const auto& [key, parts] : collectives) add(key, parts);
         if (unmatched_ > 0) {
             report_.notes.push_back(
                 fmt::format("{} collectives appear on one rank only and are left out", unmatched_));
+        }
+        constexpr double worth_saying = 0.01;
+        if (report_.apart > worth_saying * report_.span) {
+            report_.notes.push_back(
+                fmt::format("the ranks began to record up to {} apart, which is not counted as "
+                            "waiting",
+                            format(report_.apart)));
         }
         std::stable_sort(report_.collectives.begin(), report_.collectives.end(),
                          [](const auto& a, const auto& b) { return a.waiting > b.waiting; });
@@ -173,6 +211,20 @@ class ReportBuilder {
         report_.span = time_of(end_ - begin_);
     }
 
+    /// The first collective, to which ranks come apart because recording began apart.
+    void find_first(const Collectives& collectives) {
+        const auto [least, most] = std::minmax_element(
+            views_.begin(), views_.end(),
+            [](const RankView& a, const RankView& b) { return a.begin < b.begin; });
+        report_.apart = time_of(most->begin - least->begin);
+        for (const auto& [key, parts] : collectives) {
+            if (parts.size() < 2) continue;
+            const std::int64_t came = all_came(parts);
+            if (first_ == nullptr || came < first_came_) first_came_ = came;
+            if (first_came_ == came) first_ = &key;
+        }
+    }
+
     void add(const CollectiveKey& key, const std::vector<Part>& parts) {
         if (parts.size() < 2) {
             ++unmatched_;
@@ -188,22 +240,39 @@ class ReportBuilder {
                           .skew = time_of(last->start - first->start),
                           .late = last->rank};
         std::int64_t end = last->end;
+        std::int64_t exposed = 0;
+        std::int64_t exposed_waiting = 0;
         for (const Part& part : parts) {
             end = std::max(end, part.end);
+            RankView& view = views_[part.rank];
+            exposed += exposed_of(view, {last->start, part.end});
+            const std::int64_t from = waits_from(key, part, views_[last->rank]);
             const std::int64_t until = std::min(part.end, last->start);
-            if (until <= part.start) continue;
-            views_[part.rank].waiting.push_back({part.start, until});
-            row.waiting += time_of(until - part.start);
+            if (until <= from) continue;
+            view.waiting.push_back({from, until});
+            row.waiting += time_of(until - from);
+            exposed_waiting += exposed_of(view, {from, until});
         }
         row.time = time_of(end - last->start);
+        row.exposed = time_of(exposed) / static_cast<double>(parts.size());
         predict_row(key, row);
-        ++report_.ranks[row.late].came_last;
-        report_.ranks[row.late].caused += row.waiting;
+        RankRow& late = report_.ranks[row.late];
+        ++late.came_last;
+        late.caused += row.waiting;
+        late.cost += time_of(exposed_waiting) / static_cast<double>(parts.size() - 1);
         report_.collectives.push_back(std::move(row));
     }
 
+    /// From when a rank's waiting counts: at the first collective, the late rank may have begun later.
+    [[nodiscard]] std::int64_t waits_from(const CollectiveKey& key, const Part& part,
+                                          const RankView& late) const {
+        if (first_ == nullptr || first_ != &key) return part.start;
+        const std::int64_t later = late.begin - views_[part.rank].begin;
+        return part.start + std::max<std::int64_t>(0, later);
+    }
+
     void predict_row(const CollectiveKey& key, CollectiveRow& row) const {
-        const std::optional<model::Collective> op = operation_of(key.recorded);
+        const std::optional<model::Collective> op = operation_of(key.recorded, key.name);
         if (!op || !(row.time > Time{})) return;
         row.bus = model::link_bytes(*op) / row.time;
         if (machine_ == nullptr) return;
@@ -249,6 +318,8 @@ class ReportBuilder {
     std::int64_t begin_ = 0;
     std::int64_t end_ = 0;
     std::int64_t unmatched_ = 0;
+    const CollectiveKey* first_ = nullptr;
+    std::int64_t first_came_ = 0;
 };
 
 std::string share_text(Time part, Time whole) {
@@ -256,23 +327,114 @@ std::string share_text(Time part, Time whole) {
                        whole > Time{} ? 100.0 * (part / whole) : 0.0);
 }
 
-/// Collectives whose time after the last start is far above the prediction, as on a slow link.
-std::optional<std::string> slow_link(const RankReport& report) {
+/// What makes a rank late: its own kernels, or its host.
+std::string reason_of(const RankReport& report, const RankRow& late) {
+    std::vector<Time> computing;
+    std::vector<Time> host;
+    for (const RankRow& row : report.ranks) {
+        if (&row == &late) continue;
+        computing.push_back(row.computing);
+        host.push_back(row.host_late);
+    }
+    const auto middle = [](std::vector<Time>& times) {
+        std::sort(times.begin(), times.end());
+        return times[(times.size() - 1) / 2];
+    };
+    constexpr double large = 0.25;  // of what the others wait
+    const Time more = late.computing - middle(computing);
+    const Time later = late.host_late - middle(host);
+    if (std::max(more, later) < large * late.cost) return {};
+    if (more >= later) return fmt::format("; its kernels take {} longer", format(more));
+    return fmt::format("; its host launches {} later", format(later));
+}
+
+struct Finding {
+    Time weight;
+    std::string text;
+};
+
+/// Ranks for which the others wait.
+void add_stragglers(const RankReport& report, std::vector<Finding>& found) {
+    constexpr double worth = 0.01;
+    for (const RankRow& row : report.ranks) {
+        if (row.came_last == 0 || row.cost < worth * report.span) continue;
+        found.push_back(
+            {row.cost,
+             fmt::format("{} came last to {} of {} collectives; each of the others waited {} "
+                         "for it{}",
+                         row.name, row.came_last, report.collectives.size(),
+                         share_text(row.cost, report.span), reason_of(report, row))});
+    }
+}
+
+/// Whether a collective took far longer than predicted once all ranks had come.
+bool is_slow(const CollectiveRow& row) {
     constexpr double far = 1.5;
+    return row.predicted && row.time >= far * *row.predicted;
+}
+
+/// What would hide an exposed collective.
+std::string_view remedy_of(std::string_view name) {
+    if (name.find("AllGather") != std::string_view::npos) return "prefetch it one layer earlier";
+    if (name.find("ReduceScatter") != std::string_view::npos ||
+        name.find("AllReduce") != std::string_view::npos) {
+        return "reduce smaller buckets, so that they begin while kernels still run";
+    }
+    return "begin it earlier";
+}
+
+/// Collectives of one kind and size that run while nothing else does.
+void add_exposed(const RankReport& report, std::vector<Finding>& found) {
+    struct Group {
+        Time exposed{};
+        std::int64_t count = 0;
+    };
+    std::map<std::pair<std::string, std::string>, Group> groups;
+    for (const CollectiveRow& row : report.collectives) {
+        Group& group = groups[{row.name.substr(0, row.name.find('(')), row.what}];
+        // What a slow link adds counts there.
+        group.exposed += is_slow(row) ? row.exposed * (*row.predicted / row.time) : row.exposed;
+        ++group.count;
+    }
+    constexpr double worth = 0.02;
+    for (const auto& [key, group] : groups) {
+        if (group.exposed < worth * report.span) continue;
+        found.push_back(
+            {group.exposed,
+             fmt::format("{} {} ({} times) moved data for {} while nothing else ran: {}", key.first,
+                         key.second, group.count, share_text(group.exposed, report.span),
+                         remedy_of(key.first))});
+    }
+}
+
+void add_hosts(const RankReport& report, std::vector<Finding>& found) {
+    constexpr double worth = 0.05;
+    for (const RankRow& row : report.ranks) {
+        // A late rank's host is part of what the others wait for.
+        const Time own = row.host_late - row.cost;
+        if (own < worth * report.span) continue;
+        found.push_back({own, fmt::format("{} waited {} for its host to launch", row.name,
+                                          share_text(row.host_late, report.span))});
+    }
+}
+
+/// Collectives whose time after the last start is far above the prediction, as on a slow link.
+void add_slow_links(const RankReport& report, std::vector<Finding>& found) {
     Time measured;
     Time predicted;
     std::int64_t count = 0;
     for (const CollectiveRow& row : report.collectives) {
-        if (!row.predicted || row.time < far * *row.predicted) continue;
+        if (!is_slow(row)) continue;
         measured += row.time;
         predicted += *row.predicted;
         ++count;
     }
-    if (count == 0) return std::nullopt;
-    return fmt::format(
-        "{} collectives took {} once all ranks had come, where {} is predicted: a slow link, or "
-        "kernels beside them",
-        count, format(measured), format(predicted));
+    if (count == 0) return;
+    found.push_back(
+        {measured - predicted,
+         fmt::format("{} collectives took {} once all ranks had come, where {} is predicted: a "
+                     "slow or busy link, or kernels beside them",
+                     count, format(measured), format(predicted))});
 }
 
 }  // namespace
@@ -282,35 +444,15 @@ RankReport ranks_of(std::span<const Trace> traces, const model::Machine* machine
 }
 
 std::vector<std::string> findings_of(const RankReport& report) {
-    struct Finding {
-        Time weight;
-        std::string text;
-    };
     std::vector<Finding> found;
-    for (const RankRow& row : report.ranks) {
-        if (row.came_last > 0 && row.caused > 0.01 * report.span) {
-            found.push_back(
-                {row.caused, fmt::format("{} came last to {} of {} collectives; the others waited "
-                                         "{} for it",
-                                         row.name, row.came_last, report.collectives.size(),
-                                         share_text(row.caused, report.span))});
-        }
-        const Time transfer = row.exposed - row.waiting;
-        if (transfer > 0.02 * report.span) {
-            found.push_back({transfer, fmt::format("{} moved data for {} while nothing else ran",
-                                                   row.name, share_text(transfer, report.span))});
-        }
-        if (row.host_late > 0.05 * report.span) {
-            found.push_back(
-                {row.host_late, fmt::format("{} waited {} for its host to launch", row.name,
-                                            share_text(row.host_late, report.span))});
-        }
-    }
+    add_slow_links(report, found);
+    add_stragglers(report, found);
+    add_exposed(report, found);
+    add_hosts(report, found);
     std::stable_sort(found.begin(), found.end(),
                      [](const Finding& a, const Finding& b) { return a.weight > b.weight; });
     std::vector<std::string> texts;
     for (Finding& each : found) texts.push_back(std::move(each.text));
-    if (auto slow = slow_link(report)) texts.push_back(*std::move(slow));
     return texts;
 }
 

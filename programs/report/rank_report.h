@@ -10,6 +10,13 @@
 // median of the differences to the first file. From a rank's start to the latest start of the same
 // collective the rank waits; what follows is the collective itself.
 //
+// The recording does not start on all ranks at once: at the first collective, the difference between
+// the first kernels of two ranks is not counted as waiting, and a note says how large it is.
+//
+// A finding weighs what the run would save: for a rank that comes last, the exposed waiting of the
+// others, on average; for a collective, what is exposed of it once all ranks have come; for a slow
+// link, the time beyond the predicted one.
+//
 // A rank's time is split into computing (any other kernel, copy or fill runs), communication alone,
 // which is exposed, and idle. Exposed communication is waiting or transfer.
 //
@@ -40,6 +47,7 @@ struct RankRow {
     Time host_late{};  ///< the part of `idle` in which the next launch had not been issued
     std::int64_t came_last = 0;  ///< collectives to which it came last
     Time caused{};               ///< what the other ranks waited for it in these
+    Time cost{};                 ///< of that, exposed, for each of the others on average
     Time shift{};                ///< of its clock against that of the first rank
 };
 
@@ -52,6 +60,7 @@ struct CollectiveRow {
     Time skew{};                     ///< between the first and the last start
     Time time{};                     ///< from the last start to the last end
     Time waiting{};                  ///< of all ranks together
+    Time exposed{};                  ///< of `time`, with no kernel beside it, on average
     std::size_t late = 0;            ///< index of the rank that came last
     std::optional<Bandwidth> bus{};  ///< achieved bus bandwidth over `time`, as nccl-tests counts
     std::optional<Time> predicted{};
@@ -72,6 +81,7 @@ struct RankReport {
     std::vector<RankRow> ranks;
     std::vector<CollectiveRow> collectives;  ///< by waiting, the largest first
     std::vector<RankSpan> spans;             ///< by rank and start
+    Time apart{};  ///< between the first kernels of the first and the last rank
     std::vector<std::string> notes;
 };
 

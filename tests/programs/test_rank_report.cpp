@@ -104,7 +104,7 @@ TEST_CASE("a slow link shows as collectives slower than predicted once all have 
     REQUIRE(row.bus);
     CHECK(row.bus->in(units::GB / units::s) == Approx(33.55).epsilon(0.01));
     CHECK(*row.predicted_bus > 5.0 * *row.bus);
-    CHECK(holds(findings_of(report).back(), "a slow link"));
+    CHECK(holds(findings_of(report).front(), "a slow or busy link"));
 }
 
 TEST_CASE("collectives of one rank only are left out, and one rank alone is refused") {
