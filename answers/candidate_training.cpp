@@ -4,6 +4,7 @@
 
 #include "answers/candidate.h"
 #include "answers/pipeline.h"
+#include "answers/training_step.h"
 #include "model/predict.h"
 #include "programs/configs/weights.h"
 #include "programs/software/recorder.h"
@@ -17,7 +18,7 @@ programs::Request request_of(const PlanQuestion& question, const Place& place,
     request.phase = programs::Phase::train;
     request.software = question.software;
     request.batch = layout.micro_batch;
-    request.seq = question.seq / layout.context_parallel;
+    request.seq = question.seq;
     request.type = question.type;
     request.cache_type = question.type;
     request.logits = programs::Logits::all;
@@ -29,6 +30,12 @@ programs::Request request_of(const PlanQuestion& question, const Place& place,
     request.data_parallel = layout.copies * layout.context_parallel;
     if (place.machine->sm_count > 0) request.multiprocessors = place.machine->sm_count;
     return request;
+}
+
+TrainingShape shape_of(const Layout& layout) {
+    return {.pipeline = layout.pipeline,
+            .context = layout.context_parallel,
+            .micro_batches = layout.accumulation};
 }
 
 /// Bytes of optimizer states kept in one byte each, with a scale in fp32 for every 256.
@@ -196,47 +203,28 @@ PlanRow training_row(const programs::Architecture& architecture, const PlanQuest
                      const Place& place, const Layout& layout) {
     PlanRow row = row_of(place, layout);
     row.batch = layout.micro_batch * layout.accumulation * layout.copies;
-    programs::Request request = request_of(question, place, layout);
+    const programs::Request request = request_of(question, place, layout);
     const programs::Architecture stage = stage_of(architecture, layout.pipeline);
-    programs::ModelStep step = make_step(stage, request);
+    programs::Request share = request;
+    share.seq = question.seq / layout.context_parallel;
+    programs::ModelStep step = make_step(stage, share);
     if (layout.context_parallel > 1) {
         if (const auto why = cannot_share(step.program)) {
             row.reason = *why;
             return row;
         }
-        share_sequence(step.program, layout.context_parallel, question.seq);
+        share_sequence(step, layout.context_parallel, question.seq);
     }
-    row.memory = training_memory(architecture, question, layout, request, step);
+    row.memory = training_memory(architecture, question, layout, share, step);
     judge_memory(row, question.reserve);
     if (!row.fits) return row;
-    const programs::StepTime time = predict(step, *place.machine, place.host);
-    if (const auto why = first_not_modelled(step.program, time.gpu)) {
-        row.reason = *why;
-        return row;
-    }
-    row.host_bound = time.host_bound();
-    row.evidence_shares = evidence_of(time.gpu.total);
-    row.pace = spread_of(time);
-    const std::int64_t turns = layout.accumulation + layout.pipeline - 1;
-    if (turns > 1) {
-        request.optimizer = programs::Optimizer::none;
-        programs::ModelStep gradients = make_step(stage, request, false);
-        share_sequence(gradients.program, layout.context_parallel, question.seq);
-        const Spread turn = spread_of(predict(gradients, *place.machine, place.host));
-        row.pace = *row.pace + static_cast<double>(turns - 1) * turn;
-    }
-    if (layout.pipeline > 1) {
-        const auto sent =
-            handover(*place.machine, handover_bytes(stage, step.tokens, question.type));
-        if (!sent) {
-            row.pace.reset();
-            row.reason = "sending to the next stage is not modelled";
-            return row;
-        }
-        // Activations forward, their gradients backward. (W17)
-        row.pace = *row.pace + static_cast<double>(2 * turns) * *sent;
-    }
-    set_rate(row, question);
+    const TrainingStep whole =
+        training_step(architecture, request, shape_of(layout), *place.machine, place.host);
+    row.host_bound = whole.time.host_bound();
+    row.evidence_shares = evidence_of(whole.time.gpu.total);
+    row.pace = whole.wall;
+    row.reason = whole.reason;
+    if (row.pace) set_rate(row, question);
     return row;
 }
 

@@ -73,29 +73,68 @@ std::int64_t handover_bytes(const programs::Architecture& architecture, std::int
     return tokens * architecture.value("hidden") * static_cast<std::int64_t>(model::size_of(type));
 }
 
-void share_sequence(programs::Program& program, std::int64_t parts, std::int64_t seq) {
-    std::vector<programs::Entry> entries;
-    for (programs::Entry& entry : program.entries) {
+namespace {
+
+/// Where the entries of a step have gone, and what stands before and after some of them.
+struct Shared {
+    std::vector<programs::Entry> entries{};
+    std::vector<std::int32_t> moved{};   ///< of each old entry
+    std::vector<std::int32_t> before{};  ///< entry of the gather before it; -1: none
+    std::vector<std::int32_t> behind{};  ///< of the scatter after it
+};
+
+Shared shared_entries(std::vector<programs::Entry>& entries, std::int64_t parts, std::int64_t seq) {
+    Shared made;
+    const auto add = [&made](programs::Entry entry) {
+        made.entries.push_back(std::move(entry));
+        return static_cast<std::int32_t>(made.entries.size()) - 1;
+    };
+    for (programs::Entry& entry : entries) {
         auto* attention = std::get_if<Attention>(&entry.operation);
+        made.before.push_back(-1);
+        made.behind.push_back(-1);
         if (attention == nullptr) {
-            entries.push_back(std::move(entry));
+            made.moved.push_back(add(std::move(entry)));
             continue;
         }
         const std::int64_t bytes = whole_bytes(*attention, seq);
         const bool backward = attention->direction == model::Direction::backward;
-        entries.push_back(exchange(entry, CollectiveKind::all_gather, parts, bytes));
+        made.before.back() = add(exchange(entry, CollectiveKind::all_gather, parts, bytes));
+        programs::Entry summed = exchange(entry, CollectiveKind::reduce_scatter, parts, bytes);
         // A share of the queries sees, on average, half of the sequence and half of itself.
         attention->seq_kv = attention->causal ? (seq + seq / parts) / 2 : seq;
         attention->causal = false;
-        if (backward) {
-            programs::Entry summed = exchange(entry, CollectiveKind::reduce_scatter, parts, bytes);
-            entries.push_back(std::move(entry));
-            entries.push_back(std::move(summed));
-        } else {
-            entries.push_back(std::move(entry));
-        }
+        made.moved.push_back(add(std::move(entry)));
+        if (backward) made.behind.back() = add(std::move(summed));
     }
-    program.entries = std::move(entries);
+    return made;
+}
+
+}  // namespace
+
+void share_sequence(programs::ModelStep& step, std::int64_t parts, std::int64_t seq) {
+    const Shared shared = shared_entries(step.program.entries, parts, seq);
+    std::vector<programs::StepLaunch> order;
+    std::vector<std::int32_t> moved;
+    order.reserve(step.order.size());
+    for (programs::StepLaunch launch : step.order) {
+        const auto old = static_cast<std::size_t>(launch.entry);
+        if (launch.after >= 0) launch.after = moved[static_cast<std::size_t>(launch.after)];
+        if (shared.before[old] >= 0) {
+            order.push_back({.entry = shared.before[old],
+                             .after = std::exchange(launch.after, -1),
+                             .layer = launch.layer});
+        }
+        launch.entry = shared.moved[old];
+        order.push_back(launch);
+        if (shared.behind[old] >= 0) {
+            order.push_back({.entry = shared.behind[old], .layer = launch.layer});
+        }
+        moved.push_back(static_cast<std::int32_t>(order.size()) - 1);
+    }
+    step.program.entries = shared.entries;
+    step.order = std::move(order);
+    step.attention_wrapper = parts > 1 ? &programs::find_wrapper("context") : nullptr;
 }
 
 std::int64_t gathered_bytes(const programs::Program& program) {

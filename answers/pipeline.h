@@ -45,7 +45,7 @@ namespace ridge::answers {
 /// Turns a training step of 1/`parts` of each sequence into that of a GPU which attends to the
 /// whole: attention over `seq` tokens for its share of the queries, and the collectives of keys and
 /// values.
-void share_sequence(programs::Program& program, std::int64_t parts, std::int64_t seq);
+void share_sequence(programs::ModelStep& step, std::int64_t parts, std::int64_t seq);
 
 /// Bytes that the gathered keys and values of one layer, and their gradients, take at most.
 [[nodiscard]] std::int64_t gathered_bytes(const programs::Program& program);

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "hardware/error.h"
+#include "model/collectives/beside.h"
 #include "programs/configs/weights.h"
+#include "programs/replay/replay.h"
 #include "programs/software/model_run.h"
 #include "programs/software/operations.h"
 
@@ -76,10 +80,24 @@ ModelStep make_step(const Architecture& architecture, const Request& request, bo
     step.weight_format = std::string(name_of(resolved.quantisation));
     const bool stored = request.quantisation == Quantisation::stored && architecture.stored;
     if (stored) step.weight_format_source = architecture.stored->kind;
+    std::vector<StepLaunch> of_kernel;
     for (const Recorder::Counted& counted : recorder.kernels()) {
+        const auto first = static_cast<std::int32_t>(step.program.entries.size());
         step.program.entries.push_back(entry_of(counted, recorder, resolved));
         add_split(step.program.entries);
+        const auto end = static_cast<std::int32_t>(step.program.entries.size());
+        of_kernel.push_back({.entry = first, .entries = end - first});
     }
+    step.order.reserve(recorder.order().size());
+    for (const Recorder::Ordered& launch : recorder.order()) {
+        StepLaunch& made =
+            step.order.emplace_back(of_kernel[static_cast<std::size_t>(launch.kernel)]);
+        made.after = launch.after;
+        made.layer = static_cast<std::int32_t>(launch.layer);
+    }
+    const bool spread = request.data_parallel > 1 || request.tensor_parallel > 1;
+    if (spread && request.software != Software::serving) step.wrapper = &wrapper_of(request);
+    step.parameter_tensors = static_cast<std::int64_t>(recorder.parameters().size());
     if (memory) {
         step.memory = recorder.memory();
         step.purposes = recorder.purposes();
@@ -129,7 +147,177 @@ Time dispatch(const ModelStep& step, Pass pass, double kernels, const Host& host
     return kernels * host.per_update_kernel();
 }
 
+/// The launches of a training step, with their times on GPU and host. (P1 to P3)
+class StepReplay {
+  public:
+    StepReplay(const ModelStep& step, const StepTime& time, const model::Machine& machine,
+               const Host& host)
+        : step_(step), time_(time), machine_(machine), host_(host) {}
+
+    [[nodiscard]] Replayed run() {
+        const auto layers = static_cast<std::int32_t>(step_.layers);
+        for (const StepLaunch& each : step_.order) {
+            const Entry& entry = entry_at(each.entry);
+            enter(entry.pass);
+            const bool begins = each.layer != layer_ && each.layer >= 0 && each.layer < layers;
+            if (begins && pass_ == Pass::forward) waiting_ += host_.per_layer();
+            layer_ = each.layer;
+            first_.push_back(static_cast<std::int32_t>(launches_.size()));
+            const std::int32_t after =
+                each.after < 0 ? -1 : last_of(static_cast<std::size_t>(each.after));
+            for (std::int32_t i = 0; i < each.entries; ++i) add(each.entry + i, after);
+        }
+        return replay(launches_, {.gap = gap_of_stream()});
+    }
+
+  private:
+    [[nodiscard]] const Entry& entry_at(std::int32_t index) const {
+        return step_.program.entries[static_cast<std::size_t>(index)];
+    }
+
+    /// The last launch of a launch of the step.
+    [[nodiscard]] std::int32_t last_of(std::size_t launch) const {
+        const bool newest = launch + 1 == first_.size();
+        return (newest ? static_cast<std::int32_t>(launches_.size()) : first_[launch + 1]) - 1;
+    }
+
+    /// What the host does at the start of a pass.
+    void enter(Pass pass) {
+        if (began_ && pass == pass_) return;
+        began_ = true;
+        pass_ = pass;
+        const Wrapper* const wrapper = step_.wrapper;
+        if (pass == Pass::forward && step_.called) waiting_ += host_.per_step();
+        if (pass == Pass::forward && wrapper != nullptr) {
+            waiting_ += wrapper->per_step * host_.launch;
+        }
+        if (pass == Pass::backward) waiting_ += host_.per_training_step();
+        if (pass == Pass::update && wrapper != nullptr) {
+            const auto tensors = static_cast<double>(step_.parameter_tensors);
+            waiting_ += tensors * wrapper->per_parameter * host_.launch;
+        }
+    }
+
+    [[nodiscard]] Time dispatched() const {
+        switch (pass_) {
+            case Pass::forward:
+                return host_.per_kernel();
+            case Pass::backward:
+                return host_.per_gradient_kernel();
+            case Pass::update:
+                break;
+        }
+        return host_.per_update_kernel();
+    }
+
+    /// What a wrapper's Python takes around a collective.
+    [[nodiscard]] Time around(const Entry& entry) const {
+        const bool of_attention =
+            step_.attention_wrapper != nullptr && entry.name.starts_with("keys and values");
+        const Wrapper* const wrapper = of_attention ? step_.attention_wrapper : step_.wrapper;
+        return wrapper == nullptr ? Time{} : wrapper->per_collective * host_.launch;
+    }
+
+    void add(std::int32_t index, std::int32_t after) {
+        const Entry& entry = entry_at(index);
+        const model::Outcome& outcome = time_.gpu.outcomes[static_cast<std::size_t>(index)];
+        const auto parts = static_cast<double>(entry.kernels);
+        LaneTask launch{.work = time_of(entry, outcome) / static_cast<double>(entry.count) / parts,
+                        .host = dispatched(),
+                        .after = after};
+        const auto* const prediction = std::get_if<model::Prediction>(&outcome);
+        const auto* const op = std::get_if<model::Collective>(&entry.operation);
+        if (op != nullptr) launch.host += around(entry);
+        if (entry.overlapped && op != nullptr) {
+            launch.lane = Lane::communication;
+            launch.taken = model::share_taken(*op, machine_);
+        } else if (prediction != nullptr) {
+            launch.stretch = model::stretch_beside(*prediction, machine_);
+        }
+        for (std::int64_t i = 0; i < entry.kernels; ++i) {
+            launch.host += std::exchange(waiting_, Time{});
+            launches_.push_back(launch);
+            launch.host = dispatched();
+            launch.after = -1;
+        }
+    }
+
+    const ModelStep& step_;
+    const StepTime& time_;
+    const model::Machine& machine_;
+    const Host& host_;
+    std::vector<LaneTask> launches_{};
+    std::vector<std::int32_t> first_{};  ///< of each launch of the step
+    Time waiting_{};                     ///< of the host, before the next launch
+    Pass pass_ = Pass::forward;
+    bool began_ = false;
+    std::int32_t layer_ = -1;
+};
+
+/// Whether collectives run in a stream of their own.
+bool communicates_beside(const ModelStep& step) {
+    return std::any_of(step.program.entries.begin(), step.program.entries.end(),
+                       [](const Entry& entry) { return entry.overlapped; });
+}
+
+/// Collectives between the kernels, which nothing hides.
+Time collectives_in_order(const ModelStep& step, const StepTime& time) {
+    Time sum{};
+    for (std::size_t i = 0; i < step.program.entries.size(); ++i) {
+        const Entry& entry = step.program.entries[i];
+        if (entry.overlapped || !std::holds_alternative<model::Collective>(entry.operation))
+            continue;
+        sum += time_of(entry, time.gpu.outcomes[i]);
+    }
+    return sum;
+}
+
+/// Passes one after another; in each, host and kernels work beside each other. (W5)
+void add_passes(const ModelStep& step, const Host& host, StepTime& time) {
+    for (const Pass pass : {Pass::forward, Pass::backward, Pass::update}) {
+        std::int64_t kernels = 0;
+        double collectives = 0.0;
+        Time busy{};
+        for (std::size_t i = 0; i < step.program.entries.size(); ++i) {
+            const Entry& entry = step.program.entries[i];
+            if (entry.pass != pass) continue;
+            kernels += entry.count * entry.kernels;
+            busy += time_of(entry, time.gpu.outcomes[i]);
+            if (!std::holds_alternative<model::Collective>(entry.operation)) continue;
+            collectives += static_cast<double>(entry.count);
+        }
+        if (kernels == 0) continue;
+        const auto count = static_cast<double>(kernels);
+        const Time start = time.host;
+        time.host += dispatch(step, pass, count, host);
+        if (step.wrapper != nullptr) {
+            time.host += collectives * step.wrapper->per_collective * host.launch;
+        }
+        const Time executed = std::max(time.wall, start) + busy + count * gap_of_stream();
+        time.wall = std::max(executed, time.host);
+    }
+    time.communication = collectives_in_order(step, time);
+    time.exposed = time.communication;
+}
+
 }  // namespace
+
+PassTime time_of_pass(const ModelStep& step, const StepTime& time, Pass pass, const Host& host,
+                      const std::function<bool(const Entry&)>& counted) {
+    std::int64_t kernels = 0;
+    PassTime found;
+    for (std::size_t i = 0; i < step.program.entries.size(); ++i) {
+        const Entry& entry = step.program.entries[i];
+        if (entry.pass != pass || !counted(entry)) continue;
+        kernels += entry.count * entry.kernels;
+        found.gpu += time_of(entry, time.gpu.outcomes[i]);
+    }
+    const auto count = static_cast<double>(kernels);
+    found.gpu += count * gap_of_stream();
+    found.host = count * (pass == Pass::forward ? host.per_kernel() : host.per_gradient_kernel());
+    if (pass == Pass::forward) found.host += static_cast<double>(step.layers) * host.per_layer();
+    return found;
+}
 
 Time graph_wall(Time busy, std::int64_t kernels, const Host& host) {
     return std::max(host.per_graph(kernels), busy + static_cast<double>(kernels) * gap_of_graph());
@@ -144,24 +332,16 @@ StepTime predict(const ModelStep& step, const model::Machine& machine, const Hos
         time.wall = graph_wall(time.gpu.total.time, kernels, host);
         return time;
     }
-    for (const Pass pass : {Pass::forward, Pass::backward, Pass::update}) {
-        std::int64_t kernels = 0;
-        Time busy{};
-        Time beside{};
-        for (std::size_t i = 0; i < step.program.entries.size(); ++i) {
-            const Entry& entry = step.program.entries[i];
-            if (entry.pass != pass) continue;
-            kernels += entry.count * entry.kernels;
-            (entry.overlapped ? beside : busy) += time_of(entry, time.gpu.outcomes[i]);
-        }
-        if (kernels == 0) continue;
-        const auto count = static_cast<double>(kernels);
-        const Time start = time.host;
-        time.host += dispatch(step, pass, count, host);
-        const Time executed =
-            std::max(time.wall, start) + std::max(busy + count * gap_of_stream(), beside);
-        time.wall = std::max(executed, time.host);
+    if (step.order.empty() || !(communicates_beside(step) || step.attention_wrapper != nullptr)) {
+        add_passes(step, host, time);
+        return time;
     }
+    const Replayed replayed = StepReplay(step, time, machine, host).run();
+    time.host = replayed.host;
+    time.wall = replayed.wall;
+    const Time in_order = collectives_in_order(step, time);
+    time.communication = replayed.communication + in_order;
+    time.exposed = replayed.exposed + in_order;
     return time;
 }
 

@@ -8,11 +8,13 @@
 // Method: the model runs symbolically (software/model_run.h); equal kernels become one entry. Host
 // and GPU have separate clocks through forward pass, backward pass and update: a kernel starts when
 // it has been dispatched and the kernel before it has ended. With a CUDA graph the host only
-// launches once.
+// launches once. A step with collectives in a stream of their own is replayed, launch by launch
+// (replay/replay.h).
 // Limits: one node; the weights are on the GPU from the start.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,12 +25,21 @@
 #include "programs/host.h"
 #include "programs/software/recorder.h"
 #include "programs/software/request.h"
+#include "programs/software/wrapper.h"
 
 namespace ridge::programs {
 
 /// Limits of a request.
 inline constexpr std::int64_t most_length = std::int64_t{1} << 24;
 inline constexpr std::int64_t most_batch = std::int64_t{1} << 20;
+
+/// A launch of a training step, in the order of the step.
+struct StepLaunch {
+    std::int32_t entry = 0;    ///< first entry of the program that it runs
+    std::int32_t entries = 1;  ///< a split product has two
+    std::int32_t after = -1;   ///< index of a launch of the other stream that has to end first
+    std::int32_t layer = -1;   ///< -1: outside the layers
+};
 
 struct ModelStep {
     Program program;
@@ -45,6 +56,10 @@ struct ModelStep {
     bool graph = false;       ///< replayed as a CUDA graph
     bool called = false;      ///< runs as a model of transformers; false: a list of operations
     std::int64_t layers = 0;  ///< layers whose Python the host runs; 0 for a compiled model
+    std::vector<StepLaunch> order{};             ///< of a training step
+    const Wrapper* wrapper = nullptr;            ///< that spreads it over GPUs; null: one GPU
+    const Wrapper* attention_wrapper = nullptr;  ///< around attention, with shared sequences
+    std::int64_t parameter_tensors = 0;          ///< of a training step
 };
 
 [[nodiscard]] ModelStep make_step(const Architecture& architecture, const Request& request,
@@ -52,12 +67,24 @@ struct ModelStep {
 
 struct StepTime {
     ProgramTime gpu;
-    Time host;  ///< time of dispatch alone
-    Time wall;  ///< of host and GPU working in parallel (W5 of docs/models.md)
+    Time host;             ///< time of dispatch alone
+    Time wall;             ///< of host and GPU working in parallel (W5 of docs/models.md)
+    Time communication{};  ///< of collectives, all together
+    Time exposed{};        ///< of these, while no kernel runs beside them
     [[nodiscard]] bool host_bound() const { return host > gpu.total.time; }
 };
 [[nodiscard]] StepTime predict(const ModelStep& step, const model::Machine& machine,
                                const Host& host);
+
+/// The kernels of a pass that `counted` accepts, and the host's time to dispatch them, with the Python of
+/// their layers.
+struct PassTime {
+    Time gpu{};
+    Time host{};
+};
+[[nodiscard]] PassTime time_of_pass(const ModelStep& step, const StepTime& time, Pass pass,
+                                    const Host& host,
+                                    const std::function<bool(const Entry&)>& counted);
 
 /// Wall time of kernels that take `busy` on the GPU and are launched as a CUDA graph. (W5)
 [[nodiscard]] Time graph_wall(Time busy, std::int64_t kernels, const Host& host);

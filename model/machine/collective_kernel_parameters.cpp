@@ -73,6 +73,12 @@ constexpr std::array call_table{
     parameter<&C::spread>("spread", factor, "factor by which the host's time differs between hosts and moments", {measured}, required),
 };
 
+using D = CollectiveBeside;
+constexpr std::array beside_table{
+    parameter<&D::products>("products", factor, "time beside kernels that compute, over that alone", {measured}, required),
+    parameter<&D::streams>("streams", factor, "time beside kernels bound by DRAM, over that alone", {measured}, required),
+};
+
 using R = CustomReduce;
 constexpr std::array custom_table{
     parameter<&R::start>("start", span_of_time, "one-shot: start", {tables}, required),
@@ -104,6 +110,8 @@ constexpr std::array exchange_places{
                                      exchange_table, 1)};
 constexpr std::array channel_places{section<N, in_kernels<&K::peers>>(
     "collective.kernel.peers", "channels to other GPUs", channel_table)};
+constexpr std::array beside_places{section<D, in_kernels<&K::beside>>(
+    "collective.kernel.beside", "collectives beside other kernels", beside_table)};
 constexpr std::array call_places{section<C, in_kernels<&K::calls>>(
     "collective.kernel.calls", "what surrounds the kernel of a collective", call_table)};
 
@@ -121,7 +129,7 @@ std::span<const Section<CustomReduce>> custom_reduce_sections() {
 
 const CollectiveKernelSections& collective_kernel_sections() {
     static const CollectiveKernelSections all{low_latency_places, bulk_places, exchange_places,
-                                              channel_places, call_places};
+                                              channel_places, call_places, beside_places};
     return all;
 }
 

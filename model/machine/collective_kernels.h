@@ -79,6 +79,12 @@ struct CollectiveCalls {
     double spread = 1.0;     ///< factor by which hosts and moments differ
 };
 
+/// A collective while kernels run beside it, over its time alone. (eq. C14)
+struct CollectiveBeside {
+    double products = 1.0;  ///< beside kernels that compute
+    double streams = 1.0;   ///< beside kernels that are bound by DRAM
+};
+
 /// An engine's own all-reduce over the memory of its peers. (eq. C12)
 struct CustomReduce {
     Time start{};        ///< one-shot: every GPU reads all messages
@@ -99,13 +105,15 @@ struct CollectiveKernels {
     PeerExchange send;
     PeerChannels peers;
     CollectiveCalls calls;
+    CollectiveBeside beside;
     ChipEvidence evidence = ChipEvidence::relative;
 };
 
 using CollectiveKernelSections =
     std::tuple<std::span<const Section<LowLatencyRing>>, std::span<const Section<BulkRing>>,
                std::span<const Section<PeerExchange>>, std::span<const Section<PeerChannels>>,
-               std::span<const Section<CollectiveCalls>>>;
+               std::span<const Section<CollectiveCalls>>,
+               std::span<const Section<CollectiveBeside>>>;
 
 /// The sections `model.collective.kernel`, of machines that have `collective_kernels`.
 [[nodiscard]] const CollectiveKernelSections& collective_kernel_sections();

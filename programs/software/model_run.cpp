@@ -4,6 +4,7 @@
 
 #include "hardware/error.h"
 #include "programs/software/rules.h"
+#include "programs/software/wrapper.h"
 
 namespace ridge::programs {
 
@@ -42,6 +43,8 @@ ModelRun::ModelRun(const Architecture& architecture, const Request& request, boo
             .layers = architecture.layers(),
             .data_parallel = request.data_parallel,
             .zero = request.zero,
+            .first_bucket = wrapper_of(request).first_bucket,
+            .bucket = wrapper_of(request).bucket,
             .fused = request.software == Software::compiled}),
       procedures_(procedures_of(*architecture.rules, request.software)),
       modules_(modules_of(procedures_)),
@@ -72,6 +75,10 @@ void ModelRun::run() {
     Buffer loss = execute(code("finish", 0, 1), std::move(x));
     if (!request_.training()) return;
     run_.begin(model_phase::backward);
+    if (frees()) {
+        send_gather(rest_elements());
+        copy_out(rest_elements());
+    }
     run_.backward(std::move(loss));
     update();
 }
@@ -141,7 +148,8 @@ void ModelRun::run_layer(Buffer& x, std::size_t layer, std::int64_t times) {
     run_.repeat(1);
 }
 
-/// ZeRO 3: gathers the whole weights of one layer at a time and frees those of the layer before.
+/// ZeRO 2 and 3: the weights of a layer are gathered while the layer before runs, and copied out of the
+/// gathered buffer. With ZeRO 3 those of the layer before are freed.
 void ModelRun::gather_layer(std::int64_t layer) {
     if (!gathers()) return;
     gathered_.reset();
@@ -149,22 +157,55 @@ void ModelRun::gather_layer(std::int64_t layer) {
     gather(layers_[static_cast<std::size_t>(layer)].elements, gathered_);
 }
 
-/// Embedding, last norm and head stay gathered for the whole step.
-void ModelRun::gather_rest() {
-    if (!gathers()) return;
-    std::int64_t elements = weight_elements_;
-    for (const Weights& layer : layers_) elements -= layer.elements;
-    gather(elements, gathered_rest_);
-    run_.on_layer([this](std::int64_t layer) { gather_layer(layer); });
+/// In the backward pass, the gather of the layer before follows at once.
+void ModelRun::gather_again(std::int64_t layer) {
+    gathered_.reset();
+    if (layer < 0 || layer >= architecture_.layers()) return;
+    const std::int64_t elements = layers_[static_cast<std::size_t>(layer)].elements;
+    gathered_ = gathered_buffer(elements);
+    if (ahead_ != layer) send_gather(elements);
+    copy_out(elements);
+    ahead_ = layer - 1;
+    if (ahead_ >= 0) send_gather(layers_[static_cast<std::size_t>(ahead_)].elements);
 }
 
-void ModelRun::gather(std::int64_t stored, Buffer& whole) {
-    const std::int64_t elements = stored * request_.data_parallel;
+/// Embedding, last norm and head: they keep their memory for the whole step.
+void ModelRun::gather_rest() {
+    if (!gathers()) return;
+    gather(rest_elements(), gathered_rest_);
+    if (frees()) run_.on_layer([this](std::int64_t layer) { gather_again(layer); });
+}
+
+std::int64_t ModelRun::rest_elements() const {
+    std::int64_t elements = weight_elements_;
+    for (const Weights& layer : layers_) elements -= layer.elements;
+    return elements;
+}
+
+Buffer ModelRun::gathered_buffer(std::int64_t stored) {
+    if (!frees()) return {};
     run_.purpose(Purpose::gathered);
-    whole = run_.allocate(elements, stored_type(), "gathered weights");
+    Buffer buffer = run_.allocate(whole(stored), stored_type(), "gathered weights");
     run_.purpose(Purpose::activation);
-    run_.collective(model::CollectiveKind::all_gather, elements * model::size_of(stored_type()),
-                    request_.data_parallel, "weights: all_gather", Stream::own);
+    return buffer;
+}
+
+void ModelRun::send_gather(std::int64_t stored) {
+    run_.collective(model::CollectiveKind::all_gather,
+                    whole(stored) * model::size_of(stored_type()), request_.data_parallel,
+                    "weights: all_gather", Stream::own);
+}
+
+void ModelRun::copy_out(std::int64_t stored) {
+    run_.await_collective();
+    run_.copied(whole(stored) * model::size_of(stored_type()), "weights: copy out");
+    run_.hold_collectives();
+}
+
+void ModelRun::gather(std::int64_t stored, Buffer& buffer) {
+    buffer = gathered_buffer(stored);
+    send_gather(stored);
+    copy_out(stored);
 }
 
 }  // namespace ridge::programs

@@ -63,9 +63,20 @@ class ModelRun {
     void update();
     void gather_layer(std::int64_t layer);
     void gather_rest();
-    void gather(std::int64_t stored, Buffer& whole);
+    void gather_again(std::int64_t layer);
+    void gather(std::int64_t stored, Buffer& buffer);
+    [[nodiscard]] Buffer gathered_buffer(std::int64_t stored);
+    [[nodiscard]] std::int64_t rest_elements() const;
+    void send_gather(std::int64_t stored);
+    void copy_out(std::int64_t stored);
+    /// Whether weights are gathered for the forward pass, and whether they are freed after it.
     [[nodiscard]] bool gathers() const {
-        return request_.training() && request_.zero >= 3 && request_.data_parallel >= 2;
+        return request_.training() && request_.zero >= 2 && request_.data_parallel >= 2;
+    }
+    [[nodiscard]] bool frees() const { return gathers() && request_.zero >= 3; }
+    /// Elements of the weights of which this GPU stores `stored`.
+    [[nodiscard]] std::int64_t whole(std::int64_t stored) const {
+        return frees() ? stored * request_.data_parallel : stored;
     }
 
     // One instruction (model_run_calls.cpp).
@@ -113,8 +124,10 @@ class ModelRun {
     std::vector<Buffer> states_;
     std::vector<Buffer> held_;  ///< the old cache of a compiled step, which the caller still holds
     Buffer buckets_;            ///< of gradients, with several GPUs
+    Buffer share_;              ///< of the weights, with ZeRO 2
     std::int64_t weight_elements_ = 0;
     Buffer gathered_, gathered_rest_;
+    std::int64_t ahead_ = -1;  ///< layer whose gather has been sent in the backward pass
     std::vector<model::DataType> value_types_;
     std::vector<Buffer> globals_;
     std::vector<Buffer> values_;

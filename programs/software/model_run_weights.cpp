@@ -123,12 +123,18 @@ std::int64_t ModelRun::own_part(std::int64_t elements) const {
     return request_.zero > 0 ? ceil_divide(elements, request_.data_parallel) : elements;
 }
 
-/// DistributedDataParallel sums gradients in its own buckets, which are allocated with the model.
+/// DistributedDataParallel sums gradients in its own buckets, which are allocated with the model; with
+/// ZeRO 2 this GPU's share of the weights stays beside the gathered ones.
 void ModelRun::make_buckets() {
-    constexpr std::int32_t states_spread = 1;  // gradients are whole up to this ZeRO stage
-    if (!request_.training() || request_.data_parallel < 2 || request_.zero > states_spread) return;
+    if (!request_.training() || request_.data_parallel < 2 || frees()) return;
     std::int64_t elements = 0;
     for (const Buffer& parameter : run_.parameters()) elements += parameter.elements();
+    if (gathers()) {
+        run_.purpose(Purpose::weight);
+        share_ = run_.allocate(own_part(elements), stored_type(), "share of the weights");
+        run_.purpose(Purpose::activation);
+        return;
+    }
     run_.purpose(Purpose::gradient);
     buckets_ = run_.allocate(elements, run_.parameters().front().type(), "gradient buckets");
     run_.purpose(Purpose::activation);

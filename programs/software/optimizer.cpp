@@ -83,13 +83,14 @@ void ModelRun::update() {
                      .a = elements,
                      .name = each.name});
     }
-    // The updated weights of each GPU are sent to all GPUs; with ZeRO 3 this waits for the next
-    // step.
-    if (request_.zero == 1 || request_.zero == 2) {
-        run_.collective(model::CollectiveKind::all_gather,
-                        elements * request_.data_parallel * model::size_of(type),
-                        request_.data_parallel, "weights: all_gather");
+    // Each GPU sends the weights that it has updated; with ZeRO 2 and 3 that is the next step's gather.
+    if (request_.zero != 1) return;
+    for (const Buffer& parameter : run_.parameters()) {
+        run_.collective(model::CollectiveKind::broadcast,
+                        parameter.elements() * model::size_of(type), request_.data_parallel,
+                        "weights: broadcast", Stream::own);
     }
+    run_.await_collective();
 }
 
 }  // namespace ridge::programs

@@ -140,6 +140,7 @@ void Recorder::launch(StepKernel kernel) {
     kernel.pass = pass_;
     kernel.plain = plain_;
     kernel.inside = layer_ >= 0 && layer_ < options_.layers;
+    const bool own_stream = kernel.kind == KernelKind::collective && kernel.d == 0;
     if (kernels_.size() * 2 >= buckets_.size()) {
         buckets_.assign(std::max<std::size_t>(512, buckets_.size() * 2), -1);
         for (std::size_t i = 0; i < kernels_.size(); ++i) {
@@ -153,12 +154,28 @@ void Recorder::launch(StepKernel kernel) {
         Counted& known = kernels_[static_cast<std::size_t>(buckets_[at])];
         if (known.kernel == kernel) {
             known.count += times_;
+            order(buckets_[at], own_stream);
             return;
         }
         at = (at + 1) & (buckets_.size() - 1);
     }
     buckets_[at] = static_cast<std::int32_t>(kernels_.size());
     kernels_.push_back({.kernel = kernel, .count = times_, .layer = layer_});
+    order(buckets_[at], own_stream);
+}
+
+void Recorder::order(std::int32_t kernel, bool own_stream) {
+    if (!options_.training) return;
+    const auto index = static_cast<std::int32_t>(order_.size());
+    Ordered launch{.kernel = kernel, .layer = layer_};
+    if (own_stream) {
+        launch.after = gate_ == ungated ? last_kernel_ : gate_;
+        last_collective_ = index;
+    } else {
+        launch.after = std::exchange(awaited_, -1);
+        last_kernel_ = index;
+    }
+    order_.push_back(launch);
 }
 
 void Recorder::small(std::string_view name, std::int64_t bytes, float least) {

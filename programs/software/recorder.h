@@ -106,6 +106,10 @@ struct RecorderOptions {
     /// states, 2 the gradients too, 3 the weights too.
     std::int64_t data_parallel = 1;
     std::int64_t zero = 0;
+    /// Bytes of gradients after which they are reduced together, the first time and later; 0: those of
+    /// a layer (wrapper.h).
+    std::int64_t first_bucket = 0;
+    std::int64_t bucket = 0;
     /// A compiler has merged elementwise calls, casts and copies into the kernels around them; only
     /// calls that state their own kernel remain (fused.cpp).
     bool fused = false;
@@ -264,6 +268,13 @@ class Recorder {
     // Several GPUs.
     void collective(model::CollectiveKind kind, std::int64_t bytes, std::int64_t gpus,
                     std::string_view name, Stream stream = Stream::same);
+    /// A copy of what a collective moves into or out of its buffer.
+    void copied(std::int64_t bytes, std::string_view name);
+    /// What follows waits until the last collective of the own stream has ended.
+    void await_collective() { awaited_ = last_collective_; }
+    /// The collectives that follow in the own stream wait only for the last kernel so far, and not for
+    /// those launched until then.
+    void hold_collectives() { gate_ = last_kernel_; }
     /// The input of products whose outputs are distributed over GPUs: its gradient is summed over
     /// the GPUs.
     [[nodiscard]] Buffer enter_shards(Buffer x, std::int64_t gpus, std::string_view name);
@@ -281,6 +292,14 @@ class Recorder {
     void small(std::string_view name, std::int64_t bytes = 1024, float least = 0.0F);
     [[nodiscard]] Buffer made(Math math, std::int64_t elements, model::DataType type,
                               std::string_view name);
+
+    /// A launch of a training step, in the order of the step.
+    struct Ordered {
+        std::int32_t kernel = 0;  ///< index in `kernels`
+        std::int32_t after = -1;  ///< index of a launch of the other stream that has to end first
+        std::int64_t layer = -1;
+    };
+    [[nodiscard]] const std::vector<Ordered>& order() const { return order_; }
 
     struct Counted {
         StepKernel kernel;
@@ -390,8 +409,10 @@ class Recorder {
     /// The kept result of a product that does not run again; empty if it has to run.
     [[nodiscard]] Buffer kept_result();
     void keep(const Buffer& result);
+    void order(std::int32_t kernel, bool own_stream);
     [[nodiscard]] Buffer reduced(Buffer gradient, bool again);
-    void reduce_buckets();
+    void reduce_bucket();
+    void reduce_layer();
     void accumulate(std::int32_t id, Buffer gradient);
     [[nodiscard]] Buffer take_gradient(std::int32_t id);
     void run_backward(TapeEntry& entry);
@@ -426,6 +447,15 @@ class Recorder {
     std::vector<Buffer>* reused_ = nullptr;  ///< results are taken from there
     std::size_t next_reused_ = 0;
     std::int64_t unreduced_bytes_ = 0;  ///< of gradients that wait for their buckets
+    std::int64_t unreduced_rest_ = 0;   ///< with ZeRO 2 and 3, of weights outside the layers
+    bool reduces_ = false;              ///< whether a bucket has been reduced
+    static constexpr std::int32_t ungated = -2;
+    std::int32_t last_kernel_ = -1;      ///< in the order, of the kernels' stream
+    std::int32_t last_collective_ = -1;  ///< of the collectives' own stream
+    std::int32_t last_reduced_ = -1;
+    std::int32_t awaited_ = -1;
+    std::int32_t gate_ = ungated;
+    std::vector<Ordered> order_;
     std::function<void(std::int64_t)> begin_layer_;
     std::int64_t layer_ = -1;
     std::int64_t times_ = 1;

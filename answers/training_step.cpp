@@ -1,0 +1,215 @@
+#include "answers/training_step.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "answers/candidate.h"
+#include "answers/pipeline.h"
+#include "hardware/error.h"
+#include "programs/software/wrapper.h"
+
+namespace ridge::answers {
+namespace {
+
+using programs::Architecture;
+using programs::Entry;
+using programs::Host;
+using programs::Pass;
+using programs::Request;
+using programs::StageTimes;
+
+/// Whether a stage runs an entry of a step of its layers.
+struct StagePlace {
+    bool first = true;
+    bool last = true;
+    std::int64_t layers = 0;
+
+    [[nodiscard]] bool runs(const Entry& entry) const {
+        if (!first && entry.module == programs::Module::embedding) return false;
+        return last || entry.first_layer < layers;
+    }
+};
+
+/// One micro-batch of a request, with its share of each sequence.
+programs::ModelStep micro_step(const Architecture& architecture, Request request,
+                               const TrainingShape& shape, std::int64_t seq, bool memory) {
+    request.seq = seq / shape.context;
+    programs::ModelStep step = make_step(architecture, request, memory);
+    if (shape.context > 1) share_sequence(step, shape.context, seq);
+    return step;
+}
+
+class PipelineStep {
+  public:
+    PipelineStep(const Architecture& architecture, const Request& request,
+                 const TrainingShape& shape, const model::Machine& machine, const Host& host)
+        : architecture_(architecture),
+          request_(request),
+          shape_(shape),
+          machine_(machine),
+          host_(host) {}
+
+    void run(TrainingStep& answer) {
+        const std::int64_t stages = shape_.pipeline * shape_.parts;
+        const std::int64_t layers = architecture_.layers();
+        if (stages > layers) {
+            throw InputError("pp: " + architecture_.name + " has " + std::to_string(layers) +
+                             " layers, which " + std::to_string(stages) + " stages cannot share");
+        }
+        const auto sent =
+            handover(machine_, handover_bytes(architecture_, tokens(), request_.type));
+        if (!sent) {
+            answer.reason = "sending to the next stage is not modelled";
+            return;
+        }
+        std::vector<StageTimes> times;
+        for (std::int64_t i = 0; i < stages; ++i) times.push_back(stage(i, stages));
+        answer.pipeline = run_pipeline(times, {.ranks = shape_.pipeline,
+                                               .micro_batches = shape_.micro_batches,
+                                               .schedule = shape_.schedule,
+                                               .parts = shape_.parts,
+                                               .send = sent->time});
+        const auto sends = static_cast<double>(2 * shape_.micro_batches * shape_.parts);
+        answer.communication = sends * sent->time;
+        answer.host = *std::max_element(answer.pipeline->host.begin(), answer.pipeline->host.end());
+        finish(answer);
+    }
+
+  private:
+    [[nodiscard]] std::int64_t tokens() const {
+        return request_.batch * request_.seq / shape_.context;
+    }
+    [[nodiscard]] std::int64_t bound(std::int64_t i, std::int64_t stages) const {
+        return (2 * i * architecture_.layers() + stages) / (2 * stages);  // rounded
+    }
+
+    /// Passes of one micro-batch through one stage. Stages with equal layers are predicted once.
+    StageTimes stage(std::int64_t i, std::int64_t stages) {
+        const std::int64_t from = bound(i, stages);
+        const std::int64_t to = bound(i + 1, stages);
+        const StagePlace place{.first = i == 0, .last = i + 1 == stages, .layers = to - from};
+        const Architecture part = layers_between(architecture_, from, to);
+        Request own = request_;
+        own.optimizer = programs::Optimizer::none;
+        own.data_parallel = 1;
+        own.zero = 0;
+        const programs::ModelStep step = micro_step(part, own, shape_, request_.seq, false);
+        const programs::StepTime time = predict(step, machine_, host_);
+        const auto counted = [&place](const Entry& entry) { return place.runs(entry); };
+        const programs::PassTime forward = time_of_pass(step, time, Pass::forward, host_, counted);
+        const programs::PassTime backward =
+            time_of_pass(step, time, Pass::backward, host_, counted);
+        const bool split = shape_.schedule == programs::Schedule::zero_bubble;
+        const programs::Wrapper& wrapper =
+            programs::find_wrapper(split ? "zero-bubble" : "pipeline");
+        const Time around = wrapper.per_collective * host_.launch;
+        StageTimes found{.forward = {.gpu = forward.gpu, .host = forward.host + around},
+                         .backward = {.gpu = backward.gpu, .host = backward.host + around}};
+        if (split) {
+            const double share = weight_share(step, time, counted);
+            found.weights = {.gpu = share * found.backward.gpu,
+                             .host = share * found.backward.host};
+        }
+        return found;
+    }
+
+    /// The part of a backward pass that makes the gradients of weights: half of its products.
+    template <typename Counted>
+    static double weight_share(const programs::ModelStep& step, const programs::StepTime& time,
+                               const Counted& counted) {
+        Time products{};
+        Time all{};
+        for (std::size_t i = 0; i < step.program.entries.size(); ++i) {
+            const Entry& entry = step.program.entries[i];
+            if (entry.pass != Pass::backward || !counted(entry)) continue;
+            const Time each = time_of(entry, time.gpu.outcomes[i]);
+            all += each;
+            if (std::holds_alternative<model::Matmul>(entry.operation)) products += each;
+        }
+        return all > Time{} ? 0.5 * (products / all) : 0.0;
+    }
+
+    /// The update and what is not hidden of the reductions over copies: those of the last stage.
+    void finish(TrainingStep& answer) const {
+        Request own = request_;
+        own.optimizer = programs::Optimizer::none;
+        own.data_parallel = 1;
+        own.zero = 0;
+        const std::int64_t stages = shape_.pipeline * shape_.parts;
+        const Architecture last =
+            layers_between(architecture_, bound(stages - 1, stages), architecture_.layers());
+        const programs::StepTime alone =
+            predict(micro_step(last, own, shape_, request_.seq, false), machine_, host_);
+        const Time tail = std::max(Time{}, answer.time.wall - alone.wall);
+        const Time wall = answer.pipeline->time + tail;
+        const Spread one = spread_of(answer.time);
+        answer.wall = (wall / one.time) * one;
+        answer.wall->time = wall;
+        answer.communication += answer.time.communication;
+        answer.exposed += answer.time.exposed;
+    }
+
+    const Architecture& architecture_;
+    const Request& request_;
+    const TrainingShape& shape_;
+    const model::Machine& machine_;
+    const Host& host_;
+};
+
+}  // namespace
+
+programs::Architecture layers_between(const programs::Architecture& architecture, std::int64_t from,
+                                      std::int64_t to) {
+    programs::Architecture part = architecture;
+    using Offset = std::vector<std::uint8_t>::difference_type;
+    const auto first = architecture.layer_kinds.begin();
+    part.layer_kinds.assign(first + static_cast<Offset>(from), first + static_cast<Offset>(to));
+    return part;
+}
+
+TrainingStep training_step(const programs::Architecture& architecture, programs::Request request,
+                           const TrainingShape& shape, const model::Machine& machine,
+                           const programs::Host& host) {
+    const Architecture part =
+        shape.pipeline > 1 ? stage_of(architecture, shape.pipeline) : architecture;
+    TrainingStep answer;
+    answer.step = make_step(part, [&] {
+        Request own = request;
+        own.seq = request.seq / shape.context;
+        return own;
+    }());
+    if (shape.context > 1) {
+        if (const auto why = cannot_share(answer.step.program)) {
+            answer.reason = *why;
+            return answer;
+        }
+        share_sequence(answer.step, shape.context, request.seq);
+    }
+    answer.time = predict(answer.step, machine, host);
+    if (const auto why = first_not_modelled(answer.step.program, answer.time.gpu)) {
+        answer.reason = *why;
+        return answer;
+    }
+    if (shape.pipeline > 1) {
+        PipelineStep(architecture, request, shape, machine, host).run(answer);
+        return answer;
+    }
+    answer.wall = spread_of(answer.time);
+    answer.host = answer.time.host;
+    answer.communication = answer.time.communication;
+    answer.exposed = answer.time.exposed;
+    if (shape.micro_batches > 1) {
+        const auto more = static_cast<double>(shape.micro_batches - 1);
+        request.optimizer = programs::Optimizer::none;
+        const programs::StepTime turn =
+            predict(micro_step(architecture, request, shape, request.seq, false), machine, host);
+        answer.wall = *answer.wall + more * spread_of(turn);
+        answer.host += more * turn.host;
+        answer.communication += more * turn.communication;
+        answer.exposed += more * turn.exposed;
+    }
+    return answer;
+}
+
+}  // namespace ridge::answers
