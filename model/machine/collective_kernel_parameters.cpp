@@ -129,7 +129,7 @@ std::span<const Section<CustomReduce>> custom_reduce_sections() {
 
 const CollectiveKernelSections& collective_kernel_sections() {
     static const CollectiveKernelSections all{low_latency_places, bulk_places, exchange_places,
-                                              channel_places, call_places, beside_places};
+                                              channel_places,     call_places, beside_places};
     return all;
 }
 

@@ -63,57 +63,6 @@ void Recorder::backward(Buffer loss) {
     await_collective();
 }
 
-/// Gradients of GPUs that each have their own data are summed: in buckets, into which each is copied,
-/// or, if ZeRO distributes them, those of a layer together, of which this GPU keeps its part. A weight
-/// that is used twice is sent once.
-Buffer Recorder::reduced(Buffer gradient, bool again) {
-    if (options_.data_parallel < 2) return gradient;
-    const bool of_layer = options_.zero < 2 || (layer_ >= 0 && layer_ < options_.layers);
-    if (!again) {
-        (of_layer ? unreduced_bytes_ : unreduced_rest_) +=
-            gradient.elements() * model::size_of(gradient.type());
-    }
-    if (options_.zero < 2) {
-        if (again) return gradient;
-        elementwise(Math::multiply_scalar, gradient.elements(), 1, Reading::vectors,
-                    gradient.type(), gradient.type(), "gradients: into buckets");
-        if (unreduced_bytes_ >= (reduces_ ? options_.bucket : options_.first_bucket)) {
-            reduce_bucket();
-        }
-        return gradient;
-    }
-    return allocate(ceil_divide(gradient.elements(), options_.data_parallel), gradient.type(),
-                    "part of a gradient");
-}
-
-void Recorder::copied(std::int64_t bytes, std::string_view name) {
-    constexpr DataType moved = DataType::bf16;
-    const Module before = std::exchange(module_, Module::other);
-    elementwise(Math::copy, bytes / model::size_of(moved), 1, Reading::vectors, moved, moved, name);
-    module_ = before;
-}
-
-void Recorder::reduce_bucket() {
-    const std::int64_t bytes = std::exchange(unreduced_bytes_, 0);
-    if (bytes == 0) return;
-    collective(model::CollectiveKind::all_reduce, bytes, options_.data_parallel,
-               "gradients: all_reduce", Stream::own);
-    reduces_ = true;
-}
-
-/// The gradients of a layer are copied together, once the scatter before has ended, and reduced.
-void Recorder::reduce_layer() {
-    if (options_.zero < 2 || unreduced_bytes_ == 0) return;
-    const std::int64_t bytes = std::exchange(unreduced_bytes_, 0);
-    const std::int32_t gate = std::exchange(gate_, ungated);
-    awaited_ = last_reduced_;
-    copied(bytes, "gradients: together");
-    collective(model::CollectiveKind::reduce_scatter, bytes, options_.data_parallel,
-               "gradients: reduce_scatter", Stream::own);
-    last_reduced_ = last_collective_;
-    gate_ = gate;
-}
-
 Buffer Recorder::checkpointed(const Buffer& x, Recompute what, std::function<Buffer(Buffer)> part) {
     std::vector<Buffer> kept{x};
     taping_ = false;

@@ -164,20 +164,6 @@ void Recorder::launch(StepKernel kernel) {
     order(buckets_[at], own_stream);
 }
 
-void Recorder::order(std::int32_t kernel, bool own_stream) {
-    if (!options_.training) return;
-    const auto index = static_cast<std::int32_t>(order_.size());
-    Ordered launch{.kernel = kernel, .layer = layer_};
-    if (own_stream) {
-        launch.after = gate_ == ungated ? last_kernel_ : gate_;
-        last_collective_ = index;
-    } else {
-        launch.after = std::exchange(awaited_, -1);
-        last_kernel_ = index;
-    }
-    order_.push_back(launch);
-}
-
 void Recorder::small(std::string_view name, std::int64_t bytes, float least) {
     launch({.kind = KernelKind::small, .least = least, .a = bytes, .name = name});
 }

@@ -132,38 +132,4 @@ void Recorder::keep(const Buffer& result) {
     if (kept_ != nullptr) kept_->push_back(result);
 }
 
-void Recorder::collective(model::CollectiveKind kind, std::int64_t bytes, std::int64_t gpus,
-                          std::string_view name, Stream stream) {
-    if (gpus < 2 || bytes == 0 || reused_ != nullptr) return;
-    const Module before = std::exchange(module_, Module::communication);
-    launch({.kind = KernelKind::collective,
-            .a = bytes,
-            .b = gpus,
-            .c = static_cast<std::int64_t>(kind),
-            .d = stream == Stream::own ? 0 : 1,
-            .name = name});
-    module_ = before;
-}
-
-Buffer Recorder::enter_shards(Buffer x, std::int64_t gpus, std::string_view name) {
-    if (gpus < 2 || !records(x)) return x;
-    Buffer view(this, new_value(x.elements(), value(x).type, value(x).storage, true), x.dense());
-    if (TapeEntry* const entry = note(Step::enter_shards, view, name, {&x})) {
-        entry->sizes[0] = gpus;
-    }
-    return view;
-}
-
-Buffer Recorder::all_gathered(Buffer x, std::int64_t gpus, std::string_view name) {
-    if (gpus < 2) return x;
-    Buffer out = allocate(x.elements() * gpus, x.type(), name);
-    collective(model::CollectiveKind::all_gather, out.elements() * model::size_of(x.type()), gpus,
-               name);
-    // Each GPU takes its part of the gradient.
-    if (TapeEntry* const entry = note(Step::cat, out, name, {&x})) {
-        entry->sizes = {x.elements(), out.elements() - x.elements(), 0, 0};
-    }
-    return out;
-}
-
 }  // namespace ridge::programs

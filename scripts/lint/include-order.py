@@ -83,7 +83,7 @@ ROOMS = {
     "plot": HARDWARE,
 }
 PROGRAMS = ["programs", "programs/families", "programs/configs", "programs/graph", "programs/software", "programs/aten",
-            "programs/recording", "programs/traces", "programs/report", "programs/traffic"]
+            "programs/recording", "programs/replay", "programs/traces", "programs/report", "programs/traffic"]
 KERNEL = ["kernel/pipes", "kernel/causes", "kernel/code"]
 EFFECTS = RECORD + PROGRAMS + ["plot"]
 ROOMS["effects/core"] = EFFECTS
