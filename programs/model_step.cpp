@@ -34,6 +34,26 @@ void add_split(std::vector<Entry>& entries) {
     entries.push_back(std::move(sum));
 }
 
+/// The program of a recorded step, and its launches in their order.
+void add_entries(const Recorder& recorder, const Request& request, ModelStep& step) {
+    step.program.entries.reserve(recorder.kernels().size());
+    std::vector<StepLaunch> of_kernel;
+    for (const Recorder::Counted& counted : recorder.kernels()) {
+        const auto first = static_cast<std::int32_t>(step.program.entries.size());
+        step.program.entries.push_back(entry_of(counted, recorder, request));
+        add_split(step.program.entries);
+        const auto end = static_cast<std::int32_t>(step.program.entries.size());
+        of_kernel.push_back({.entry = first, .entries = end - first});
+    }
+    step.order.reserve(recorder.order().size());
+    for (const Recorder::Ordered& launch : recorder.order()) {
+        StepLaunch& made =
+            step.order.emplace_back(of_kernel[static_cast<std::size_t>(launch.kernel)]);
+        made.after = launch.after;
+        made.layer = static_cast<std::int32_t>(launch.layer);
+    }
+}
+
 }  // namespace
 
 void validate(const Architecture& a, const Request& request) {
@@ -72,7 +92,6 @@ ModelStep make_step(const Architecture& architecture, const Request& request, bo
     const Recorder& recorder = run.recorder();
     ModelStep step;
     step.program.name = architecture.name;
-    step.program.entries.reserve(recorder.kernels().size());
     Request resolved = request;
     resolved.quantisation =
         format_of(architecture, request.quantisation, model::size_of(request.type)).quantisation;
@@ -80,21 +99,7 @@ ModelStep make_step(const Architecture& architecture, const Request& request, bo
     step.weight_format = std::string(name_of(resolved.quantisation));
     const bool stored = request.quantisation == Quantisation::stored && architecture.stored;
     if (stored) step.weight_format_source = architecture.stored->kind;
-    std::vector<StepLaunch> of_kernel;
-    for (const Recorder::Counted& counted : recorder.kernels()) {
-        const auto first = static_cast<std::int32_t>(step.program.entries.size());
-        step.program.entries.push_back(entry_of(counted, recorder, resolved));
-        add_split(step.program.entries);
-        const auto end = static_cast<std::int32_t>(step.program.entries.size());
-        of_kernel.push_back({.entry = first, .entries = end - first});
-    }
-    step.order.reserve(recorder.order().size());
-    for (const Recorder::Ordered& launch : recorder.order()) {
-        StepLaunch& made =
-            step.order.emplace_back(of_kernel[static_cast<std::size_t>(launch.kernel)]);
-        made.after = launch.after;
-        made.layer = static_cast<std::int32_t>(launch.layer);
-    }
+    add_entries(recorder, resolved, step);
     const bool spread = request.data_parallel > 1 || request.tensor_parallel > 1;
     if (spread && request.software != Software::serving) step.wrapper = &wrapper_of(request);
     step.parameter_tensors = static_cast<std::int64_t>(recorder.parameters().size());
