@@ -53,11 +53,11 @@ std::map<std::string, std::string> figures_of(const model::Machine& machine) {
 plot::Section opening_of(const Subject& subject) {
     const Study none;
     std::vector<std::string> unfilled;
-    return {
-        .id = "words",
-        .title = "Before the first effect",
-        .lead = "What is a GPU, and what do the terms mean?",
-        .paragraphs = Places(none, subject, figures_of(subject.machine)).filled(words, unfilled)};
+    return {.id = "words",
+            .title = "Before the first effect",
+            .lead = "What is a GPU, and what do the terms mean?",
+            .paragraphs = paragraphs_of(
+                Places(none, subject, figures_of(subject.machine)).claims(words, unfilled))};
 }
 
 plot::Section ratios_of(std::span<const Study> studies) {
@@ -68,10 +68,10 @@ plot::Section ratios_of(std::span<const Study> studies) {
         if (!study.refused.empty() || !study.predicted_ratio) continue;
         const double predicted = *study.predicted_ratio;
         const auto& measured = study.measured_ratio;
-        table.rows.push_back(
-            {std::string(study.effect->title), study.ratio.what, format_number(predicted, 3),
-             measured ? format_number(*measured, 3) : "-",
-             measured ? format_number(100.0 * apart(predicted, *measured), 2) + " %" : "-"});
+        table.rows.push_back({std::string(study.effect->title), study.ratio.what,
+                              format_number(predicted, 3),
+                              measured ? format_number(*measured, 3) : "-",
+                              measured ? distance_text(predicted, *measured) : "-"});
     }
     return {.id = "ratios",
             .title = "All ratios",

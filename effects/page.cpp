@@ -32,11 +32,9 @@ plot::Sections page_of(std::span<const Study> studies, const Subject& subject) {
     } else {
         page.title = "GPU performance in " + std::to_string(studies.size()) + " effects";
         page.lead = fmt::format(
-            "Each effect is shown on {}: what the model predicts, what was measured, and why. "
-            "Filled marks are measured; lines, half-filled and hollow marks are predicted; each "
-            "part ends with a "
-            "ratio and says how far apart the two are. Equation numbers are those of "
-            "docs/model.md.",
+            "Each effect is shown on {}. Filled marks are measured; lines, half-filled and hollow "
+            "marks are predicted. The explorer (`ridge explore`) has the same lessons and more, "
+            "with pictures that move; `ridge effect NAME` shows one with all its charts.",
             subject.machine.title);
         page.sections.push_back(opening_of(subject));
     }
@@ -51,10 +49,14 @@ plot::Sections page_of(std::span<const Study> studies, const Subject& subject) {
         } else {
             section.paragraphs = study.paragraphs;
             section.charts = charts_of(study, subject);
-            if (!study.kernels.empty()) section.tables = {kernels_of(study)};
             section.facts = {{"Formula", study.formula},
                              {"Equations", std::string(study.effect->equations)},
                              {"Predicted and measured", study.verdict}};
+            section.beside = studies.size() > 1;
+            if (section.beside && section.charts.size() > 1) {
+                section.charts.erase(section.charts.begin() + 1, section.charts.end());
+            }
+            if (!section.beside && !study.kernels.empty()) section.tables = {kernels_of(study)};
         }
         page.sections.push_back(std::move(section));
     }

@@ -37,9 +37,25 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
     }
 }
 
+/// Puts the values of the knobs in the place of "$name".
+void set_knobs(Plan& plan, const Effect& effect, const Subject& subject) {
+    Ratio& ratio = plan.ratio;
+    for (const Knob* knob : effect.knobs) {
+        const std::string value = std::to_string(subject.at(*knob));
+        for (std::string* text :
+             {&ratio.what, &ratio.above, &ratio.below, &ratio.why, &plan.text}) {
+            replace_all(*text, "$" + std::string(knob->name), value);
+        }
+        for (Figure& figure : plan.figures) {
+            replace_all(figure.title, "$" + std::string(knob->name), value);
+        }
+    }
+}
+
 /// The plan for this GPU: on a GPU without bf16, fp16 replaces bf16 in texts and operations.
 Plan planned(const Effect& effect, const Subject& subject) {
     Plan plan = effect.plan(subject);
+    set_knobs(plan, effect, subject);
     if (half_type(subject.machine) == model::DataType::bf16) return plan;
     const auto in_half = [](std::string& text) { replace_all(text, "bf16", "fp16"); };
     for (Figure& figure : plan.figures) {
@@ -288,8 +304,7 @@ std::string verdict_of(const Study& study, bool any_measured) {
         return text;
     }
     const double far = apart(*study.predicted_ratio, *study.measured_ratio);
-    const std::string distance =
-        far < 0.01 ? "less than 1 %" : format_number(100.0 * far, 2) + " %";
+    const std::string distance = distance_text(*study.predicted_ratio, *study.measured_ratio);
     text += fmt::format(", measured {}: {}, {} apart.", format_number(*study.measured_ratio, 3),
                         same_direction(*study.predicted_ratio, *study.measured_ratio)
                             ? "the same direction"
@@ -303,6 +318,11 @@ std::string verdict_of(const Study& study, bool any_measured) {
 
 double apart(double one, double other) {
     return std::max(one, other) / std::min(one, other) - 1.0;
+}
+
+std::string distance_text(double one, double other) {
+    const double far = apart(one, other);
+    return far < 0.01 ? "less than 1 %" : format_number(100.0 * far, 2) + " %";
 }
 
 bool same_direction(double one, double other) {
@@ -348,16 +368,23 @@ Study evaluate(const Effect& effect, const Subject& subject, const Measured& mea
         study.figures.push_back(std::move(studied));
     }
     if (!study.evidence) study.evidence = model::Grade::datasheet;
-    const Places places(study, subject, plan.facts);
+    const Places places(study, subject, plan.facts, plan.numbers);
     study.predicted_ratio = places.ratio(plan.ratio.above, plan.ratio.below, Taken::predicted);
     study.measured_ratio = places.ratio(plan.ratio.above, plan.ratio.below, Taken::measured);
     if (study.refused.empty() && !study.predicted_ratio) {
         study.refused = reason.empty() ? "its ratio is not modelled on this GPU" : reason;
     }
+    if (study.refused.empty() && !study.measured_ratio &&
+        (places.only_bounded(plan.ratio.above) || places.only_bounded(plan.ratio.below))) {
+        study.refused = "only its data sheet is known; its kernels are not modelled";
+    }
     if (study.refused.empty()) {
         study.kernels = kernel_rows(plan.kernels, subject, measured);
-        study.paragraphs = places.filled(plan.text, study.unfilled);
-        for (const std::string& why : places.filled(plan.ratio.why, study.unfilled)) {
+        study.claims = places.claims(plan.text, study.unfilled);
+        study.paragraphs = paragraphs_of(study.claims);
+        study.ratio.why.clear();
+        for (const std::string& why :
+             paragraphs_of(places.claims(plan.ratio.why, study.unfilled))) {
             study.ratio.why = why;
         }
         study.verdict = verdict_of(study, any_measured);

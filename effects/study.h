@@ -61,6 +61,23 @@ struct KernelRow {
     std::string measured = {};   ///< names of the kernels that ran; empty if none were recorded
 };
 
+/// A relation among two figures, with their texts: "useful@1/useful@8 > 1.05".
+struct Relation {
+    std::string left = {};
+    double a = 0.0;
+    char relation = '>';  ///< '>', '<' or '~' (within 5 %)
+    std::string right = {};
+    double b = 0.0;
+
+    [[nodiscard]] bool holds() const;
+};
+
+/// A sentence and the relations that it rests on.
+struct Claim {
+    std::string text = {};
+    std::vector<Relation> relations = {};
+};
+
 struct Study {
     const Effect* effect = nullptr;
     std::string gpu = {};  ///< its title
@@ -71,7 +88,8 @@ struct Study {
     std::optional<double> predicted_ratio = {};
     std::optional<double> measured_ratio = {};
     std::string formula = {};
-    std::vector<std::string> paragraphs = {};
+    std::vector<std::vector<Claim>> claims = {};  ///< by paragraph; the first is the answer
+    std::vector<std::string> paragraphs = {};     ///< the same as text
     std::string verdict = {};
     std::optional<model::Grade> evidence = {};  ///< the weakest of its points
     std::string refused = {};                   ///< why this GPU cannot show it; empty if it can
@@ -80,6 +98,8 @@ struct Study {
 
 /// How far apart two ratios are: the larger divided by the smaller, minus 1.
 [[nodiscard]] double apart(double one, double other);
+/// The same as text: "less than 1 %", "12 %".
+[[nodiscard]] std::string distance_text(double one, double other);
 /// Whether both ratios agree that the first value is larger, smaller, or (within 5 %) equal.
 [[nodiscard]] bool same_direction(double one, double other);
 inline constexpr double close_enough = 0.2;

@@ -67,12 +67,15 @@ std::string table_of(const TextTable& table) {
 
 /// `first` is the index of the section's first item on the page.
 std::string section_of(const Section& section, std::size_t first) {
-    std::string out = fmt::format("<section id=\"{}\">\n<h1 class=\"part\">{}</h1>\n",
-                                  escape_markup(section.id), escape_markup(section.title));
+    std::string out = fmt::format(
+        "<section id=\"{}\"{}>\n<h1 class=\"part\">{}</h1>\n", escape_markup(section.id),
+        section.beside ? " class=\"beside\"" : "", escape_markup(section.title));
     out += lead_of(section.lead);
+    if (section.beside) out += "<div class=\"words\">\n";
     for (const std::string& paragraph : section.paragraphs) out += element("p", paragraph);
     out += facts_of(section);
     for (const TextTable& table : section.tables) out += table_of(table);
+    if (section.beside) out += "</div>\n";
     if (section.charts.empty()) return out + "</section>\n";
     out += "<div class=\"charts\">\n";
     for (const Chart& chart : section.charts) {

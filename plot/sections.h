@@ -29,6 +29,7 @@ struct Section {
     std::vector<Chart> charts = {};
     std::vector<TextTable> tables = {};
     std::vector<std::pair<std::string, std::string>> facts = {};  ///< a term and its text
+    bool beside = false;  ///< its charts stand beside the text where there is room
 };
 
 struct Sections {

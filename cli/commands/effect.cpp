@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <ostream>
 #include <set>
@@ -24,6 +25,7 @@
 #include "effects/chart.h"
 #include "effects/page.h"
 #include "effects/study.h"
+#include "hardware/count.h"
 #include "hardware/error.h"
 #include "hardware/json.h"
 #include "hardware/output_folder.h"
@@ -47,6 +49,8 @@ struct EffectOptions {
     double budget = 0.0;
     bool measure = false;
     bool questions = false;
+    bool all_charts = false;
+    std::map<std::string_view, std::string> knobs;  ///< as given; empty if not
 };
 
 using Chosen = std::vector<const effects::Effect*>;
@@ -82,6 +86,31 @@ int list_effects(const Context& context, const std::string& format) {
         write_text(context.out, table);
     }
     return success;
+}
+
+/// What was set, checked against what the effects leave open.
+std::map<std::string_view, std::int64_t> knobs_of(const EffectOptions& options,
+                                                  const Chosen& chosen) {
+    std::map<std::string_view, std::int64_t> out;
+    for (const auto& [name, text] : options.knobs) {
+        if (text.empty()) continue;
+        std::string known;
+        for (const effects::Knob* knob :
+             chosen.size() == 1 ? chosen.front()->knobs : std::span<const effects::Knob* const>{}) {
+            known += (known.empty() ? "--" : ", --") + std::string(knob->name);
+            if (knob->name != name) continue;
+            const std::int64_t value = parse_count(text, name, CountUnit::bytes);
+            if (value < knob->least || value > knob->most) {
+                throw InputError(fmt::format("{}: {} is not between {} and {}", name, value,
+                                             knob->least, knob->most));
+            }
+            out[name] = value;
+        }
+        if (out.find(name) != out.end()) continue;
+        throw InputError(fmt::format("--{} changes nothing in effect {}", name, options.name), {},
+                         known.empty() ? "it has no options of its own" : "its options: " + known);
+    }
+    return out;
 }
 
 /// Every question behind the points, without duplicates.
@@ -161,7 +190,11 @@ void write_studies(const Context& context, const EffectOptions& options,
             fmt::format("{}: {}", study.effect->title, study.effect->question);
         context.out << wrap(title, static_cast<std::size_t>(std::max(40, context.width)), 2)
                     << "\n\n";
-        for (const plot::Chart& chart : effects::charts_of(study, subject)) {
+        write_answer(context, study);
+        std::vector<plot::Chart> charts = effects::charts_of(study, subject);
+        if (!options.all_charts && charts.size() > 1)
+            charts.erase(charts.begin() + 1, charts.end());
+        for (const plot::Chart& chart : charts) {
             write_chart_output(
                 context, {.file = {}, .rows = options.output.rows, .ascii = options.output.ascii},
                 chart);
@@ -210,7 +243,8 @@ int show_effects(const Context& context, const EffectOptions& options) {
         device && !options.gpu.given() ? device->info().name : options.gpu.name();
     const effects::Subject subject{.machine = machines.at(gpu),
                                    .gpu = machines.description(gpu),
-                                   .catalogue = machines.catalogue()};
+                                   .catalogue = machines.catalogue(),
+                                   .knobs = knobs_of(options, names)};
     if (options.questions) {
         for (const measure::Question& question : questions_of(names, subject)) {
             context.out << canonical_text(question) << '\n';
@@ -249,6 +283,18 @@ int show_effects(const Context& context, const EffectOptions& options) {
     return studies.size() == 1 && !studies.front().refused.empty() ? bad_data : success;
 }
 
+/// What the knobs of that name are, effect by effect.
+std::string help_of(std::string_view name) {
+    std::string out;
+    for (const effects::Effect& effect : effects::effects()) {
+        for (const effects::Knob* knob : effect.knobs) {
+            if (knob->name != name) continue;
+            out += fmt::format("{}{} ({})", out.empty() ? "" : "; ", knob->help, knob->usual);
+        }
+    }
+    return out;
+}
+
 }  // namespace
 
 Action build_effect(CommandLine& line, std::span<const std::string> /*arguments*/) {
@@ -268,11 +314,21 @@ Action build_effect(CommandLine& line, std::span<const std::string> /*arguments*
     line.option("--budget", options->budget, "time limit of the whole run")
         .value("SECONDS")
         .in_range(0.001, 1e6);
+    line.flag("--all-charts", options->all_charts, "every chart, not only the first");
+    for (const effects::Effect& effect : effects::effects()) {
+        for (const effects::Knob* knob : effect.knobs) {
+            const auto [at, fresh] = options->knobs.try_emplace(knob->name);
+            if (!fresh) continue;
+            line.option("--" + std::string(knob->name), at->second, help_of(knob->name))
+                .value("COUNT")
+                .group("What a question leaves open");
+        }
+    }
     line.flag("--questions", options->questions, "list the questions behind the points, and stop");
     line.footer(
         "Examples:\n"
         "  ridge effect list\n"
-        "  ridge effect coalescing --gpu h200-sxm\n"
+        "  ridge effect coalescing --gpu h200-sxm --stride 5\n"
         "  ridge effect fusion --gpu a100-sxm-80gb -o fusion.svg\n"
         "  ridge effect all --gpu h100-sxm -o report/\n"
         "  ridge effect power --measure --save records/\n"

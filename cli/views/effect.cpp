@@ -65,6 +65,25 @@ Json points_of(const StudiedSeries& series) {
     return points;
 }
 
+/// Every sentence with the relations that it rests on.
+Json claims_of(const Study& study) {
+    Json claims = Json::array();
+    for (const std::vector<effects::Claim>& paragraph : study.claims) {
+        for (const effects::Claim& claim : paragraph) {
+            Json relations = Json::array();
+            for (const effects::Relation& each : claim.relations) {
+                relations.push_back({{"left", each.left},
+                                     {"a", each.a},
+                                     {"relation", std::string(1, each.relation)},
+                                     {"right", each.right},
+                                     {"b", each.b}});
+            }
+            claims.push_back({{"text", claim.text}, {"relations", std::move(relations)}});
+        }
+    }
+    return claims;
+}
+
 Json json_of(const Study& study) {
     Json json{{"effect", study.effect->name},         {"title", study.effect->title},
               {"question", study.effect->question},   {"gpu", study.gpu_name},
@@ -77,6 +96,7 @@ Json json_of(const Study& study) {
     Json text = Json::array();
     for (const std::string& paragraph : study.paragraphs) text.push_back(paragraph);
     json["text"] = std::move(text);
+    json["claims"] = claims_of(study);
     Json ratio{{"what", study.ratio.what}};
     set(ratio, "predicted", study.predicted_ratio);
     set(ratio, "measured", study.measured_ratio);
@@ -107,6 +127,12 @@ Json json_of(const Study& study) {
 
 }  // namespace
 
+void write_answer(const Context& context, const Study& study) {
+    if (!study.refused.empty() || study.paragraphs.empty()) return;
+    const auto width = static_cast<std::size_t>(std::max(40, context.width));
+    context.out << "  " << wrap(study.paragraphs.front(), width, 2, 2) << "\n\n";
+}
+
 void write_effect(const Context& context, const Study& study) {
     const auto width = static_cast<std::size_t>(std::max(40, context.width));
     if (!study.refused.empty()) {
@@ -116,8 +142,8 @@ void write_effect(const Context& context, const Study& study) {
                     << '\n';
         return;
     }
-    for (const std::string& paragraph : study.paragraphs) {
-        context.out << "  " << wrap(paragraph, width, 2, 2) << "\n\n";
+    for (std::size_t i = 1; i < study.paragraphs.size(); ++i) {
+        context.out << "  " << wrap(study.paragraphs[i], width, 2, 2) << "\n\n";
     }
     const auto line = [&](std::string_view label, const std::string& text) {
         if (text.empty()) return;

@@ -10,7 +10,10 @@
 
 namespace ridge::cli {
 
-/// Writes the paragraphs, the formula and the verdict on prediction and measurement.
+/// Writes the answer: the first paragraph.
+void write_answer(const Context& context, const effects::Study& study);
+
+/// Writes the further paragraphs, the formula and the verdict on prediction and measurement.
 void write_effect(const Context& context, const effects::Study& study);
 
 /// One row for each point with a value; in base units if `exact`.

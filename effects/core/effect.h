@@ -23,12 +23,23 @@
 //   {...:measured} the same, measured
 //   {if measured} nothing, in a sentence about measured points: it is left out if there are none
 //   {fact}        one of `facts`, or gpu, sms, bandwidth, memory, l2, peak_TYPE, ridge_TYPE
-// A sentence with a place that cannot be filled (not modelled, not measured) is left out.
+//   $knob         the value of a knob
+// A sentence with a place that cannot be filled (not modelled, not measured, or predicted from a
+// data sheet alone) is left out.
+//
+// A sentence that compares begins with its relations, which become data of the claim:
+//   [useful@1/useful@8 > 1.05] The bandwidth falls from {useful@1} to {useful@8}.
+//   | [useful@1/useful@8 ~ 1] The bandwidth stays at {useful@8}.
+// It is said only if they hold (`~`: within 5 %; `;` between several). A line that begins with `|`
+// is said only if no line of its group was said. An operand is a number, a place, or one of
+// `numbers`.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -84,6 +95,15 @@ struct Figure {
     bool roofline = false;  ///< x is the intensity of each point, under the GPU's roofs
 };
 
+/// Something that the question leaves open: `ridge effect coalescing --stride 5`.
+struct Knob {
+    std::string_view name;
+    std::int64_t least = 1;
+    std::int64_t most = 1;
+    std::int64_t usual = 1;
+    std::string_view help;
+};
+
 /// The ratio that the effect is about: one value over another.
 struct Ratio {
     std::string what = {};
@@ -107,6 +127,7 @@ struct Plan {
     Ratio ratio = {};
     std::string formula = {};  ///< for a reader, one line
     std::map<std::string, std::string> facts = {};
+    std::map<std::string, double> numbers = {};  ///< that relations of the text name
     std::string text = {};
     std::string refused = {};  ///< why this GPU cannot show it
 };
@@ -116,6 +137,12 @@ struct Subject {
     const model::Machine& machine;
     const hardware::Description& gpu;
     const model::Catalogue& catalogue;
+    std::map<std::string_view, std::int64_t> knobs = {};  ///< those that were set
+
+    [[nodiscard]] std::int64_t at(const Knob& knob) const {
+        const auto found = knobs.find(knob.name);
+        return found == knobs.end() ? knob.usual : found->second;
+    }
 };
 
 struct Effect {
@@ -124,6 +151,7 @@ struct Effect {
     std::string_view question;
     std::string_view equations;  ///< of docs/model.md
     Plan (*plan)(const Subject& subject);
+    std::span<const Knob* const> knobs = {};
 };
 
 using Work = std::function<std::string(std::int64_t)>;
@@ -136,6 +164,9 @@ using Work = std::function<std::string(std::int64_t)>;
 
 /// A series over names, which lie at x = 1, 2, 3 ...; each has its own work.
 [[nodiscard]] Series named(std::string id, std::string name, const std::vector<Named>& points);
+
+/// The values and one more, in order, if it is not among them.
+[[nodiscard]] std::vector<double> with(std::vector<double> values, std::int64_t further);
 
 /// Values from `first` to `last`, each `factor` times the one before: 1, 2, 4 ...
 [[nodiscard]] std::vector<double> doubling(double first, double last, double factor = 2.0);

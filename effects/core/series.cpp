@@ -1,5 +1,7 @@
 #include "effects/core/effect.h"
 
+#include <algorithm>
+
 namespace ridge::effects {
 
 Series sweep(std::string id, std::string name, const std::vector<double>& xs, const Work& work,
@@ -21,6 +23,13 @@ Series named(std::string id, std::string name, const std::vector<Named>& points)
         series.points.push_back({.x = x, .name = each.name, .work = each.work});
     }
     return series;
+}
+
+std::vector<double> with(std::vector<double> values, std::int64_t further) {
+    const auto x = static_cast<double>(further);
+    const auto at = std::lower_bound(values.begin(), values.end(), x);
+    if (at == values.end() || *at != x) values.insert(at, x);
+    return values;
 }
 
 std::vector<double> doubling(double first, double last, double factor) {

@@ -41,8 +41,8 @@ Series sectors(const std::vector<double>& strides) {
 
 }  // namespace
 
-Plan coalescing_plan(const Subject&) {
-    const std::vector<double> strides = doubling(1, 128);
+Plan coalescing_plan(const Subject& subject) {
+    const std::vector<double> strides = with(doubling(1, 128), subject.at(knob::stride));
     const auto useful = [](std::int64_t) { return words * 4.0; };
     Plan plan;
     plan.figures.push_back(
@@ -84,31 +84,27 @@ Plan coalescing_plan(const Subject&) {
                           {{"naive", "transpose rows=8192 cols=8192 dtype=fp32 impl=naive"},
                            {"tiled", "transpose rows=8192 cols=8192 dtype=fp32 impl=tiled"}})}});
     plan.formula = "sectors per warp = min(32, stride x bytes per word), 32 bytes each";
-    plan.ratio = {.what = "Useful bandwidth, stride 1 over stride 8",
+    plan.ratio = {.what = "Useful bandwidth, stride 1 over stride $stride",
                   .above = "useful@1",
-                  .below = "useful@8"};
-    plan.text = R"(Memory moves data in sectors of 32 bytes, not in words.
-Four sectors make a cache line of 128 bytes, which course notes often call the unit of a transfer; since the P100 each sector is fetched on its own (CUDA Best Practices Guide).
-When the 32 threads of a warp read 32 neighbouring words of 4 bytes, they need {sectors@1} sectors and use every byte of them.
-At a stride of 2 they need {sectors@2}, and from a stride of 8 words on each thread needs its own sector: {sectors@8} sectors, of which one byte in eight is used.
+                  .below = "useful@$stride",
+                  .why =
+                      "[useful@$stride/useful@16:measured < 0.9] A wide stride costs "
+                      "DRAM rows and pages, for which the model has one rate."};
+    plan.text =
+        R"([useful@1/useful@$stride > 1.05] At a stride of $stride words the useful bandwidth of {gpu} is {useful@$stride} instead of {useful@1}, a factor of {useful@1/useful@$stride}: 32 threads need {sectors@$stride} sectors of 32 bytes instead of {sectors@1}.
+| At a stride of $stride words the useful bandwidth of {gpu} is {useful@$stride}; side by side it is {useful@1}.
 
-On {gpu} the useful bandwidth falls from {useful@1} to {useful@8} at a stride of 8, a factor of {useful@1/useful@8}.
-The measured factor is {useful@1/useful@8:measured}.
-Beyond that the SMs receive no more sectors than before, but on GPUs with HBM, DRAM delivers 64 bytes at a time: at a stride of 32 it moves {dram@32} for 134 MB of useful data, and {l2@32} pass between the L2 and the SMs.
-
-A misaligned start costs one more sector per warp, 5 instead of 4, and the neighbouring warp needs that sector too.
-By this count an offset of one word leaves {shifted@1/shifted@0:%} of the bandwidth.
-The measurement gives {shifted@1/shifted@0:measured:%}: blocks that have drifted apart read the shared sector from DRAM again.
-Some course notes say that misalignment halves the bandwidth, which holds only for their example of a cache line of four elements; others say that half a warp forms one transaction, which was the rule before compute capability 2.0.
-
-The usual cause of strided access is a matrix that is traversed in the wrong direction.
-A naive transpose reads rows and writes columns, so each warp writes 32 sectors: {transpose@naive}.
-With a tile in shared memory, both the reads and the writes go along rows: {transpose@tiled}, {transpose@naive/transpose@tiled} times faster.
-Let neighbouring threads read neighbouring words; if the algorithm does not allow that, rearrange the data in shared memory.)";
+The measured factor is {useful@1/useful@$stride:measured}.
+[dram@32/l2@32 > 1.05] DRAM delivers 64 bytes at a time: at a stride of 32 it moves {dram@32} for 134 MB of useful data, while {l2@32} reach the SMs.
+[useful@64/useful@16:measured < 0.9] At strides of 32 words and more the measured bandwidth falls further, to {useful@64:measured} at 64 ({useful@64} predicted), although no more bytes are moved: for the same bytes DRAM opens more rows and more pages are translated.
+[shifted@1/shifted@0 ~ 1] An offset of one word costs hardly anything by the count of sectors, {shifted@1/shifted@0:%} of the bandwidth remain.
+[shifted@1/shifted@0:measured < 0.95] Measured {shifted@1/shifted@0:measured:%} remain: blocks that have drifted apart read the shared sector again.
+[transpose@naive/transpose@tiled > 1.05] A transpose that writes columns takes {transpose@naive}, with a tile in shared memory {transpose@tiled}: {transpose@naive/transpose@tiled} times faster.
+| A transpose takes {transpose@naive}, with a tile in shared memory {transpose@tiled}.)";
     return plan;
 }
 
-Plan bank_conflicts_plan(const Subject&) {
+Plan bank_conflicts_plan(const Subject& subject) {
     const auto ways = [](std::int64_t degree) {
         return fmt::format("access pattern=bank_conflict dtype=fp32 elements=67108864 ways={}",
                            degree);
@@ -117,7 +113,7 @@ Plan bank_conflicts_plan(const Subject&) {
     const auto stride = [&ways](std::int64_t words_apart) {
         return ways(std::gcd(words_apart, std::int64_t{32}));
     };
-    std::vector<double> strides(33);
+    std::vector<double> strides(64);
     std::iota(strides.begin(), strides.end(), 1.0);
     Plan plan;
     plan.figures.push_back({.title = "Threads of a warp that share a bank",
@@ -137,22 +133,18 @@ Plan bank_conflicts_plan(const Subject&) {
     plan.ratio = {.what = "Time with 32 threads per bank over 1 thread per bank",
                   .above = "ways@32",
                   .below = "ways@1"};
-    plan.text = R"(Shared memory has 32 banks, each 4 bytes wide; word i lies in bank i mod 32.
-If the threads of a warp read from different banks, all of them are served at once.
-If several threads want different words of the same bank, the bank delivers these words one after another.
+    plan.facts["sharing"] = std::to_string(std::gcd(subject.at(knob::width), std::int64_t{32}));
+    plan.text =
+        R"([stride@$width/stride@33 > 1.05] Reading a column of a matrix with $width words in a row takes {stride@$width} on {gpu} and {stride@33} with 33 words, because {sharing} of 32 threads share a bank: {stride@$width/stride@33} times as long.
+| Reading a column of a matrix with $width words in a row takes {stride@$width} on {gpu} and {stride@33} with 33 words.
 
-Reading the same 256 MiB takes {ways@1} without conflicts, {ways@2} when two threads share a bank and {ways@32} when all 32 do: {ways@32/ways@1} times as long.
+[ways@32/ways@1 > 1.05] With all 32 threads on one bank 256 MiB take {ways@32} instead of {ways@1}, {ways@32/ways@1} times as long.
 The measured ratio is {ways@32/ways@1:measured}.
-It is a little less than 32, because filling the shared memory costs the same in every case.
-
-The classic case is a tile of 32 x 32 words that is written by rows and read by columns: a row is 32 words, so a whole column lies in one bank, and the read takes {stride@32}.
-One unused word at the end of each row makes the row 33 words long, the column is spread over 32 different banks, and the time falls to {stride@33}: {stride@32/stride@33} times faster for 3 % more memory.
-Any odd width works; a width of 16 or 48 still puts 16 threads on a bank ({stride@16}).
-Threads that read the same word do not conflict, because the bank sends the word to all of them.)";
+Word i lies in bank i mod 32; threads that read the same word do not conflict.)";
     return plan;
 }
 
-Plan divergence_plan(const Subject&) {
+Plan divergence_plan(const Subject& subject) {
     const auto paths = [](std::int64_t count) {
         return fmt::format("access pattern=divergent dtype=fp32 elements=4194304 paths={}", count);
     };
@@ -163,7 +155,8 @@ Plan divergence_plan(const Subject&) {
          .y = {.title = "Time", .unit = "us", .scale = plot::Scale::log},
          .quantity = Quantity::time,
          .unit = microsecond,
-         .series = {sweep("paths", "512 FMA per thread", doubling(1, 32), paths)}});
+         .series = {sweep("paths", "512 FMA per thread",
+                          with(doubling(1, 32), subject.at(knob::paths)), paths)}});
     Series both{.id = "both", .name = "both branches issued"};
     Series even{.id = "even", .name = "branches of equal length"};
     Series uneven{.id = "uneven", .name = "first branch 4 times as long"};
@@ -186,20 +179,14 @@ Plan divergence_plan(const Subject&) {
         "both branches with probability 1 - p^32 - (1 - p)^32; a warp's time is the sum "
         "over the branches that it issues";
     plan.ratio = {.what = "Time of 32 paths over one", .above = "paths@32", .below = "paths@1"};
-    plan.text = R"(The 32 threads of a warp share one instruction at a time.
-If they disagree about a branch, the warp issues one side with the other threads switched off, then the other side.
-So the time of a warp is the sum over all paths that any of its threads takes, not the time of the longest path.
+    plan.text =
+        R"([paths@$paths/paths@1 > 1.05] A warp whose threads take $paths paths takes {paths@$paths} on {gpu} instead of {paths@1} on one: {paths@$paths/paths@1} times as long, one path after the other.
+| A warp whose threads take $paths paths takes {paths@$paths} on {gpu}, on one path {paths@1}.
 
-The kernel here does the same arithmetic for every thread, but on one of several code paths: one path takes {paths@1}, two take {paths@2}, 32 take {paths@32}, {paths@32/paths@1} times as long.
-The measured ratio is {paths@32/paths@1:measured}.
-
-Random branches are worse than they look.
-If each thread takes the rare side with a probability of 5 %, {both@0.05:%} of all warps issue both sides; at 1 % it is still {both@0.01:%}.
-With branches of equal length a warp then takes {even@0.05} times as long as one without divergence; if the rare side is four times as long as the other, it takes {uneven@0.05} times as long as the short side, although an average thread does only {mean} times its work.
-
-The remedy is to make the threads of a warp agree: branch on the index of the warp or block, sort the work by path, or compute both sides and select, which the compiler itself does for a few instructions.
-{if measured}The figures for random branches are computed, not measured: the measured ratio above comes from the kernel with fixed paths.)";
-    plan.facts["mean"] = fmt::format("{:.2f}", 0.05 * 4.0 + 0.95);
+The measured ratio of 32 paths is {paths@32/paths@1:measured}.
+If each thread takes a rare side with a probability of 5 %, {both@0.05:%} of all warps issue both sides; at 1 % it is {both@0.01:%}.
+[even@0.05 > 1.05] Sides of equal length then take {even@0.05} times as long on average as one without divergence.
+The remedy is to make the threads of a warp agree: branch on the index of the warp, or sort the work by path.)";
     return plan;
 }
 

@@ -1,6 +1,8 @@
 // Fewer kernels, fewer bytes: launches, fusion, recomputation.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "effects/lessons/lessons.h"
 #include "hardware/si.h"
 #include "hardware/units.h"
@@ -17,29 +19,31 @@ using si::millisecond;
 constexpr const char* tanh_gelu = "0.5 * x * (1 + tanh(0.7978845608 * (x + 0.044715 * x^3)))";
 
 /// The four chains of the lesson with one implementation.
-Series chains(const char* id, const char* name, const char* implementation, bool with_norm) {
-    const auto chain = [implementation](const char* expression, const char* type) {
-        return fmt::format("elementwise expr=\"{}\" dtype={} elements=67108864 impl={}", expression,
-                           type, implementation);
+Series chains(const std::string& id, const char* name, const char* implementation, bool with_norm,
+              std::int64_t elements) {
+    const auto chain = [implementation, elements](const char* expression, const char* type) {
+        return fmt::format("elementwise expr=\"{}\" dtype={} elements={} impl={}", expression, type,
+                           elements, implementation);
     };
     std::vector<Named> points{{"sin^2+cos^2", chain("sin(x)^2 + cos(x)^2", "fp32")},
                               {"gelu(x+y)", chain("gelu(x + y)", "fp32")},
                               {"tanh gelu", chain(tanh_gelu, "fp32")}};
     if (with_norm) {
         points.push_back(
-            {"dropout+norm", chain("dropout(x + bias) + r", "fp32") +
-                                 fmt::format("; layernorm rows=16384 cols=4096 dtype=fp32 impl={}",
-                                             implementation)});
+            {"dropout+norm",
+             chain("dropout(x + bias) + r", "fp32") +
+                 fmt::format("; layernorm rows={} cols=4096 dtype=fp32 impl={}",
+                             std::max<std::int64_t>(1, elements / 4096), implementation)});
     }
     return named(id, name, points);
 }
 
-std::vector<Series> chain_series(const char* prefix) {
+std::vector<Series> chain_series(const char* prefix, std::int64_t elements) {
     const std::string p(prefix);
-    return {chains((p + "eager").c_str(), "eager PyTorch", "torch", true),
-            chains((p + "unfused").c_str(), "unfused, bundled", "unfused", false),
-            chains((p + "compiled").c_str(), "compiled", "compiled", true),
-            chains((p + "fused").c_str(), "fused, bundled", "fused", false)};
+    return {chains(p + "eager", "eager PyTorch", "torch", true, elements),
+            chains(p + "unfused", "unfused, bundled", "unfused", false, elements),
+            chains(p + "compiled", "compiled", "compiled", true, elements),
+            chains(p + "fused", "fused, bundled", "fused", false, elements)};
 }
 
 std::string nested(std::int64_t n) {
@@ -112,7 +116,7 @@ void add_checkpointing(Plan& plan, const Subject& subject) {
 }  // namespace
 
 Plan launch_plan(const Subject& subject) {
-    const std::vector<double> sizes = doubling(256, 268435456, 4);
+    const std::vector<double> sizes = with(doubling(256, 268435456, 4), subject.at(knob::elements));
     const auto relu = [](const char* how) {
         return [how](std::int64_t elements) {
             return fmt::format("elementwise expr=relu(x) dtype=fp32 elements={} {}", elements, how);
@@ -153,37 +157,34 @@ Plan launch_plan(const Subject& subject) {
         plan.facts["first_load"] = format(subject.machine.memory->l2_latency);
     }
     if (subject.machine.l2_latency) plan.facts["l2_latency"] = format(*subject.machine.l2_latency);
-    plan.text = R"(The same kernel has three regimes.
-Up to some ten thousand elements its time hardly changes: {kernel@256} for 256 elements, {kernel@16384} for 16384.
-That is the time to start a kernel, wait for memory once and end the kernel; a million times the data takes only {kernel@268435456/kernel@256} times as long.
-For larger tensors the L2 serves the data, {bandwidth@4194304} for 4.2 million elements, which is why measurements of a few MB say nothing about DRAM.
-Beyond the {l2} of the L2, DRAM sets the limit: {bandwidth@268435456} of {bandwidth}.
+    plan.text =
+        R"([eager@$elements/kernel@$elements > 1.05] ReLU of $elements numbers takes {kernel@$elements} on {gpu}; called from eager PyTorch it takes {eager@$elements}, as a call in a stream {stream@$elements} and as a node of a graph {graph@$elements}.
+| ReLU of $elements numbers takes {kernel@$elements} on {gpu} and {eager@$elements} when called from eager PyTorch.
 
-How the kernel is launched matters only for small kernels.
-For 256 elements a call in a stream takes {stream@256}, a node of a replayed graph {graph@256}, and a call through eager PyTorch, with its dispatch on the host, {eager@256}.
-The measured times are {stream@256:measured}, {graph@256:measured} and {eager@256:measured}.
-At 268 million elements the slowest of these takes {eager@268435456/kernel@268435456} times as long as the fastest.
-So a model of many small kernels is bound by its host, whatever the GPU: make the kernels larger (batch), fewer (fusion) or cheaper to launch (graphs).
-
-Course notes give 0.01 ms for 1 million elements of 4 bytes, from the DRAM bandwidth; that tensor fits in the L2 and takes {kernel@1048576} here.)";
+The measured times are {kernel@$elements:measured}, {eager@$elements:measured}, {stream@$elements:measured} and {graph@$elements:measured}.
+[kernel@16384/kernel@256 < 1.3] From 256 to 16384 numbers its time hardly changes: starting, one wait for memory, ending.
+[eager@268435456/kernel@268435456 ~ 1] At 268 million numbers the launch no longer matters: {kernel@268435456} and {eager@268435456}.
+| [eager@268435456/kernel@268435456 > 1.05] At 268 million numbers the kernel takes {kernel@268435456} and PyTorch's {eager@268435456}.
+[bandwidth@4194304/bandwidth@268435456 > 1.05] The L2 serves 4.2 million numbers at {bandwidth@4194304}, DRAM 268 million at {bandwidth@268435456}.)";
     return plan;
 }
 
-Plan fusion_plan(const Subject&) {
+Plan fusion_plan(const Subject& subject) {
+    const std::int64_t elements = subject.at(knob::chain_elements);
     const std::vector<std::string> names{"sin^2+cos^2", "gelu(x+y)", "tanh gelu", "dropout+norm"};
     Plan plan;
-    plan.figures.push_back({.title = "Chains of operations, 67 million elements, fp32",
+    plan.figures.push_back({.title = "Chains of operations, $elements elements, fp32",
                             .x = {.title = "Chain", .names = names},
                             .y = {.title = "Time", .unit = "us"},
                             .quantity = Quantity::time,
                             .unit = microsecond,
-                            .series = chain_series("")});
+                            .series = chain_series("", elements)});
     plan.figures.push_back({.title = "DRAM traffic of the same chains",
                             .x = {.title = "Chain", .names = names},
                             .y = {.title = "Traffic", .unit = "GB"},
                             .quantity = Quantity::traffic,
                             .unit = giga,
-                            .series = chain_series("bytes_")});
+                            .series = chain_series("bytes_", elements)});
     const model::Expression sines = model::parse_expression("sin(x)^2 + cos(x)^2");
     const model::Expression gelu = model::parse_expression(tanh_gelu);
     plan.facts["kernels"] = std::to_string(sines.unfused().kernels);
@@ -198,29 +199,20 @@ Plan fusion_plan(const Subject&) {
                   .above = "unfused@sin^2+cos^2",
                   .below = "fused@sin^2+cos^2"};
     plan.text =
-        R"(An elementwise operation does one or a few FLOP for every 8 bytes that it moves, so its traffic sets its time.
-A chain of such operations writes every intermediate result to DRAM and reads it back.
-When the chain is fused into one kernel, the intermediate results stay in registers.
+        R"([unfused@sin^2+cos^2/fused@sin^2+cos^2 > 1.05] sin(x)^2 + cos(x)^2 of $elements numbers takes {unfused@sin^2+cos^2} on {gpu} in {kernels} kernels and {fused@sin^2+cos^2} in one: {unfused@sin^2+cos^2/fused@sin^2+cos^2} times faster, with {passes} passes over a tensor against {fused_passes}.
+| sin(x)^2 + cos(x)^2 of $elements numbers takes {unfused@sin^2+cos^2} on {gpu} in {kernels} kernels and {fused@sin^2+cos^2} in one.
 
-sin(x)^2 + cos(x)^2 takes {kernels} kernels, which read or write a tensor {passes} times; fused, it takes one kernel and {fused_passes} passes.
-On {gpu} the unfused chain takes {unfused@sin^2+cos^2} and the fused kernel {fused@sin^2+cos^2}: {unfused@sin^2+cos^2/fused@sin^2+cos^2} times faster, with {bytes_unfused@sin^2+cos^2/bytes_fused@sin^2+cos^2} times less traffic.
-The measured ratio of times is {unfused@sin^2+cos^2/fused@sin^2+cos^2:measured}.
-The ratio of times stays near the ratio of bytes as long as the fused kernel is still bound by memory; sines cost enough arithmetic to bring it close to the other bound.
-
-GeLU written out in its tanh form takes {gelu_kernels} kernels and {gelu_passes} passes: {eager@tanh gelu} in eager PyTorch against {compiled@tanh gelu} compiled, a factor of {eager@tanh gelu/compiled@tanh gelu}.
+The measured ratio is {unfused@sin^2+cos^2/fused@sin^2+cos^2:measured}.
+[eager@tanh gelu/compiled@tanh gelu > 1.05] GeLU from its formula takes {eager@tanh gelu} in eager PyTorch ({gelu_kernels} kernels) and {compiled@tanh gelu} compiled, a factor of {eager@tanh gelu/compiled@tanh gelu}.
 The measured factor is {eager@tanh gelu/compiled@tanh gelu:measured}.
-The bundled fused kernel of the same expression takes {fused@tanh gelu}, because it computes x^3 as two multiplications, as PyTorch does; with a call of the general power function it took 220 us on an H200, so arithmetic can undo what fusion saves.
-PyTorch has one kernel for the whole of GeLU, so gelu(x + y) takes two kernels with 5 passes, or 3 passes when fused: {eager@gelu(x+y)} and {compiled@gelu(x+y)}.
-If y is a bias, a vector that costs almost nothing to read, there are 4 passes against 2; notes that count 5 against 3 in this case treat the bias as a full tensor.
-
-Bias, dropout, residual and normalisation, which end every block of a transformer, take {eager@dropout+norm} eager and {compiled@dropout+norm} compiled into two kernels, a factor of {eager@dropout+norm/compiled@dropout+norm}; one kernel for all of it would save one more write and one more read.
-The measured factor is {eager@dropout+norm/compiled@dropout+norm:measured}.
-Fusion does not help operations that are bound by tensor cores. It needs no new mathematics: the saving can be counted before any code is written.)";
+[eager@dropout+norm/compiled@dropout+norm > 1.05] Bias, dropout, residual and normalisation, the end of a transformer's block, take {eager@dropout+norm} and {compiled@dropout+norm}.
+[unfused@sin^2+cos^2/fused@sin^2+cos^2 > 1.05] The saving can be counted before any code is written: it is the tensors that no longer pass through memory.)";
     return plan;
 }
 
 Plan recomputation_plan(const Subject& subject) {
     Plan plan;
+    const std::vector<double> lengths = with({1, 2, 3, 4}, subject.at(knob::functions));
     Series stored{.id = "stored", .name = "activations stored"};
     Series again{.id = "again", .name = "recomputed"};
     std::string chain = "x";
@@ -243,28 +235,23 @@ Plan recomputation_plan(const Subject& subject) {
          .y = {.title = "Time", .unit = "us"},
          .quantity = Quantity::time,
          .unit = microsecond,
-         .series = {sweep("chain_stored", "activations stored", {1, 2, 3, 4}, stored_passes),
-                    sweep("chain_again", "recomputed", {1, 2, 3, 4}, recomputed_passes)}});
+         .series = {sweep("chain_stored", "activations stored", lengths, stored_passes),
+                    sweep("chain_again", "recomputed", lengths, recomputed_passes)}});
     add_checkpointing(plan, subject);
     plan.formula = "n functions stored: 2 n + 2 accesses; recomputed: 5 for any n";
-    plan.ratio = {.what = "Time of three sigmoids, stored over recomputed",
-                  .above = "chain_stored@3",
-                  .below = "chain_again@3"};
-    plan.text = R"(Backpropagation needs the activations of the forward pass.
-They can be kept in memory, which costs a write now and a read later, or be computed again from the input, which costs arithmetic.
-If arithmetic units are idle anyway, recomputing is faster.
+    plan.ratio = {.what = "Time of $functions sigmoids, stored over recomputed",
+                  .above = "chain_stored@$functions",
+                  .below = "chain_again@$functions"};
+    plan.text =
+        R"([chain_stored@$functions/chain_again@$functions > 1.05] Forward and backward through $functions sigmoids take {chain_stored@$functions} on {gpu} with the results stored and {chain_again@$functions} computed again: {chain_stored@$functions/chain_again@$functions} times faster with more arithmetic.
+| [chain_stored@$functions/chain_again@$functions ~ 1] Forward and backward through $functions sigmoids take {chain_stored@$functions} on {gpu} with the results stored and {chain_again@$functions} computed again: about the same.
+| Forward and backward through $functions sigmoids take {chain_stored@$functions} on {gpu} with the results stored and {chain_again@$functions} computed again: here storing is better.
 
-Three sigmoids in a row, with the activations stored by one forward kernel, take {stored@3} accesses to full tensors in both passes together; recomputed in the backward kernel they take {again@3}, and that number does not grow with the chain: for eight sigmoids it is {stored@8} against {again@8}.
-With one kernel per sigmoid, as a framework runs them, the forward pass also reads what it has just written: three sigmoids take {chain_stored@3} forward and backward on {gpu}.
-Recomputed, with one kernel for each pass, they take {chain_again@3}: {chain_stored@3/chain_again@3} times faster, although it does more arithmetic.
-The measured ratio is {chain_stored@3/chain_again@3:measured}.
-
-For whole networks the same trade is called checkpointing: keep the input of each layer and recompute the rest when its gradient is needed.
-A training step of GPT-2 with 16 sequences of 1024 tokens needs {peak_stored@16} with everything stored and {peak_again@16} with the layers recomputed, {peak_stored@16/peak_again@16} times less.
-Its kernels take {step_stored@16} with everything stored and {step_again@16} with recomputation, {step_again@16/step_stored@16} times as long: a second forward pass adds about a third to the work of the products.
-Measured with PyTorch, the memory is {peak_stored@16:measured} and {peak_again@16:measured}, and the step takes {step_again@16/step_stored@16:measured} times as long.
-The memory saved can be spent on a larger batch, which is why checkpointing often trains faster in the end.
-FlashAttention uses the same idea: it stores no scores, and its backward pass computes them again.)";
+The measured ratio is {chain_stored@$functions/chain_again@$functions:measured}.
+[stored@$functions/again@$functions > 1.05] With one kernel forward, {stored@$functions} tensors are read or written with the results stored, {again@$functions} computed again, whatever the length.
+[peak_stored@16/peak_again@16 > 1.05] For whole networks this is checkpointing: a step of GPT-2 with 16 x 1024 tokens peaks at {peak_stored@16}, with its layers recomputed at {peak_again@16}.
+[step_again@16/step_stored@16 > 1.05] Its kernels then take {step_again@16} instead of {step_stored@16}, {step_again@16/step_stored@16} times as long.
+Measured with PyTorch, the peaks are {peak_stored@16:measured} and {peak_again@16:measured}, the ratio of times {step_again@16/step_stored@16:measured}.)";
     return plan;
 }
 

@@ -74,7 +74,7 @@ std::vector<double> working_sets() {
 
 /// One thread that follows pointers, by the bytes that hold the pointers; points inside a memory
 /// level carry its name.
-Series chase_of(const model::Machine& machine) {
+Series chase_of(const model::Machine& machine, std::int64_t asked) {
     Series series = sweep(
         "chase", "one thread, dependent loads", working_sets(),
         [](std::int64_t bytes) {
@@ -89,6 +89,12 @@ Series chase_of(const model::Machine& machine) {
         at->name = level;
         at->labelled = true;
     };
+    series.points.push_back({.x = static_cast<double>(asked),
+                             .name = "asked",
+                             .work = fmt::format("access pattern=chase elements={}", asked / 4),
+                             .amount = static_cast<double>(model::bundled::chase_loads(asked))});
+    std::stable_sort(series.points.begin(), series.points.end(),
+                     [](const Point& a, const Point& b) { return a.x < b.x; });
     name(32768.0, "L1");
     if (l2 > 0.0) name(l2 / 16.0, "L2");
     if (machine.l2.partitions > 1.0) name(0.6 * l2, "L2 far");
@@ -129,11 +135,16 @@ Series little(const model::MemoryParameters& memory, std::int64_t elements, std:
 }
 
 /// Resident warps by registers per thread, in blocks of 256 threads.
-Series by_registers(const model::SmLimits& limits) {
+Series by_registers(const model::SmLimits& limits, std::int64_t asked) {
     Series series{.id = "registers", .name = "blocks of 256 threads"};
     // No instruction can address more than 255 registers, whatever a description says.
     const std::int64_t most = std::min<std::int64_t>(limits.registers_per_thread, 256);
-    for (std::int64_t registers = 16; registers <= most; registers += 8) {
+    std::vector<double> counts{static_cast<double>(16)};
+    for (std::int64_t count = 24; count <= most; count += 8) {
+        counts.push_back(static_cast<double>(count));
+    }
+    for (const double count : with(std::move(counts), std::min(asked, most))) {
+        const auto registers = static_cast<std::int64_t>(count);
         const model::Occupancy found =
             model::occupancy({.threads = 256, .registers = registers}, limits);
         series.points.push_back(
@@ -165,7 +176,7 @@ Series copies_by_blocks(std::int64_t sm_count) {
 
 }  // namespace
 
-Plan roofline_plan(const Subject&) {
+Plan roofline_plan(const Subject& subject) {
     Plan plan;
     const char* square = "matmul m=4096 n=4096 k=4096 dtype={} impl=library";
     Figure figure{.title = "Where operations lie", .quantity = Quantity::rate, .unit = tera};
@@ -181,6 +192,8 @@ Plan roofline_plan(const Subject&) {
         standing("products", "products",
                  {{"m = 1 bf16", "matmul m=1 n=4096 k=4096 l2=cold impl=library"},
                   {"m = 128 bf16", "matmul m=128 n=4096 k=4096 l2=cold impl=library"},
+                  {"asked", fmt::format("matmul m={} n=4096 k=4096 l2=cold impl=library",
+                                        subject.at(knob::rows))},
                   {"4096^3 fp32", fmt::format(fmt::runtime(square), "fp32")},
                   {"4096^3 tf32", fmt::format(fmt::runtime(square), "tf32")},
                   {"4096^3 bf16", fmt::format(fmt::runtime(square), "bf16")},
@@ -194,25 +207,20 @@ Plan roofline_plan(const Subject&) {
               "attention batch=64 heads=32 kv_heads=8 seq_q=1 seq_kv=8192 head_dim=128 "
               "dtype=bf16 impl=mma l2=cold"}})};
     plan.figures.push_back(std::move(figure));
+    plan.facts["rows"] =
+        fmt::format("{} row{}", subject.at(knob::rows), subject.at(knob::rows) == 1 ? "" : "s");
     plan.formula = "attainable = min(peak, intensity x bandwidth)";
     plan.ratio = {.what = "Rate of the bf16 product over the rate of ReLU",
                   .above = "products@4096^3 bf16",
                   .below = "memory@relu fp32"};
     plan.text =
-        R"(An operation does work (FLOP) and moves bytes; their ratio is its arithmetic intensity.
-A GPU has a peak rate and a bandwidth, and no operation can be faster than the lower of the peak and intensity times bandwidth: this is the roofline (Williams, Waterman, Patterson, 2009).
-The two roofs meet at the ridge point; on {gpu} it lies at {ridge_bf16} FLOP per byte for bf16 and at {ridge_fp32} for fp32 without tensor cores.
+        R"([products@4096^3 bf16/memory@relu fp32 > 1.05] On {gpu} a product of 4096^3 runs at {products@4096^3 bf16} and ReLU at {memory@relu fp32}, {products@4096^3 bf16/memory@relu fp32} times less: what an operation does for each byte that it moves decides.
+| A product of 4096^3 runs at {products@4096^3 bf16} on {gpu}, ReLU at {memory@relu fp32}.
 
-Elementwise operations and softmax lie far to the left.
-ReLU in fp32 does one FLOP for 8 bytes and runs at {memory@relu fp32}, which is as fast as the bandwidth allows.
-A product of 4096^3 does {products@4096^3 bf16} in bf16, {products@4096^3 bf16/memory@relu fp32} times as many operations per second (measured {products@4096^3 bf16/memory@relu fp32:measured}).
-
-The same operation can lie on either side of the ridge point.
-A product with one row reads the whole weight matrix for that row and reaches {products@m = 1 bf16}; with 128 rows it reaches {products@m = 128 bf16}.
-Decoding has the same problem: attention of one new token over a cache of 8192 tokens runs at {attention@decode 8192}, attention over a prompt of 16384 tokens at {attention@prefill 16384}.
-
-A roof is a limit, not a promise: fp8 doubles the roof and halves the bytes, but the product of 8192^3 reaches only {products@8192^3 fp8} of {peak_fp8}, because power, not the tensor cores, is the limit.
-Peaks here are dense; datasheet figures that are twice as high assume that half of the numbers are zero.)";
+The two roofs, bandwidth and peak, meet at {ridge_bf16} FLOP per byte in bf16 and at {ridge_fp32} in fp32 without tensor cores.
+[products@asked/products@4096^3 bf16 < 0.95] With {rows} a product reads a whole matrix for little work and reaches {products@asked}.
+| With {rows} a product reaches {products@asked}.
+[attention@prefill 16384/attention@decode 8192 > 1.05] Decoding over a cache of 8192 tokens runs at {attention@decode 8192}, a prompt of 16384 tokens at {attention@prefill 16384}.)";
     return plan;
 }
 
@@ -229,10 +237,10 @@ Plan precision_plan(const Subject& subject) {
                             .quantity = Quantity::time,
                             .unit = microsecond,
                             .series = {named("relu", "ReLU", relus)}});
-    const auto square = [](const char* type) {
-        return fmt::format("matmul m=4096 n=4096 k=4096 {} impl=library", type);
+    const auto square = [n = subject.at(knob::size)](const char* type) {
+        return fmt::format("matmul m={0} n={0} k={0} {1} impl=library", n, type);
     };
-    plan.figures.push_back({.title = "A product of 4096^3",
+    plan.figures.push_back({.title = "A product of $size^3",
                             .x = {.title = "Type", .names = {"fp32", "tf32", "bf16", "fp8"}},
                             .y = {.title = "Rate", .unit = "TFLOP/s", .scale = plot::Scale::log},
                             .quantity = Quantity::rate,
@@ -243,39 +251,34 @@ Plan precision_plan(const Subject& subject) {
                                               {"bf16", square("dtype=bf16")},
                                               {"fp8", square("dtype=fp8 b_layout=column")}})}});
     add_training_memory(plan);
-    const auto vector = subject.machine.vector_peak(model::DataType::fp32);
-    const auto tensor = subject.machine.tensor_peak(model::DataType::bf16);
-    if (vector && tensor) plan.facts["tensor_ratio"] = format_number(*tensor / *vector, 3);
     plan.formula = "intensity of ReLU = 1 / (2 e) FLOP per byte, e bytes per element";
-    plan.ratio = {
-        .what = "Time of ReLU in fp32 over bf16", .above = "relu@fp32", .below = "relu@bf16"};
-    plan.text = R"(Fewer bits help for two different reasons.
+    plan.ratio = {.what = "Rate of the product in bf16 over fp32",
+                  .above = "product@bf16",
+                  .below = "product@fp32"};
+    plan.text =
+        R"([product@bf16/product@fp32 > 1.05] A product of $size^3 runs at {product@bf16} in bf16 on {gpu} and at {product@fp32} in fp32, which has no tensor cores: {product@bf16/product@fp32} times as fast.
+| A product of $size^3 runs at {product@bf16} in bf16 on {gpu} and at {product@fp32} in fp32.
 
-Operations bound by memory gain because they move fewer bytes.
-ReLU reads and writes each element once: an intensity of 1/8 FLOP per byte in fp32, 1/4 in bf16, 1/2 in fp8, and a time of {relu@fp32}, {relu@bf16} and {relu@fp8}.
-From fp32 to bf16 the time falls by a factor of {relu@fp32/relu@bf16}, measured {relu@fp32/relu@bf16:measured}.
-
-Operations bound by arithmetic gain because a faster unit does the work.
-A product in fp32 runs on the FMA pipes at {product@fp32}; the tensor cores run tf32 (fp32 numbers of which 10 bits of the fraction are used) at {product@tf32}, bf16 at {product@bf16} and fp8 at {product@fp8}.
-The largest step is from FMA to tensor cores, {product@bf16/product@fp32} times here.
-The ratio of the peaks is {tensor_ratio} on this GPU; "more than ten times", as notes say, is true from the A100 on and against fp32, while a V100 has 8 times and tf32 gives half of the bf16 ratio.
-
-Training mixes both effects.
-AdamW keeps two moments besides weights and gradients: 16 bytes per parameter in fp32 and 8 in bf16 alone. Mixed precision (weights and moments in fp32, products in bf16) holds {resident@mixed} before the GPT-2 step begins, as fp32 does ({resident@fp32}), but saves memory on the activations: the peak is {peak_memory@mixed} against {peak_memory@fp32}; with everything in bf16 it is {peak_memory@bf16}.
-So mixed precision buys speed first and memory second.)";
+In tf32 it runs at {product@tf32}.
+In fp8 it runs at {product@fp8}.
+[relu@fp32/relu@bf16 ~ 2] ReLU is bound by memory: half of the bytes take half of the time, {relu@bf16} instead of {relu@fp32}.
+| [relu@fp32/relu@bf16 > 1.05] ReLU is bound by memory and gains a factor of {relu@fp32/relu@bf16}: {relu@bf16} instead of {relu@fp32}.
+A GPT-2 training step holds {resident@mixed} before it begins in mixed precision and {resident@fp32} in fp32; its peaks are {peak_memory@mixed} and {peak_memory@fp32}, with everything in bf16 {peak_memory@bf16}.)";
     return plan;
 }
 
 Plan memory_hierarchy_plan(const Subject& subject) {
     Plan plan;
     const model::Machine& machine = subject.machine;
+    const std::int64_t asked = subject.at(knob::bytes) / 128 * 128;
+    plan.facts["set"] = format_capacity(Bytes::from_base(static_cast<double>(asked)));
     const plot::Axis set{.title = "Working set", .unit = "B", .scale = plot::Scale::log};
     plan.figures.push_back({.title = "Latency of dependent loads, by working set",
                             .x = set,
                             .y = {.title = "Latency", .unit = "ns", .scale = plot::Scale::log},
                             .quantity = Quantity::latency,
                             .unit = nanosecond,
-                            .series = {chase_of(machine)}});
+                            .series = {chase_of(machine, asked)}});
     plan.figures.push_back({.title = "Bandwidth of all SMs together, by working set",
                             .x = set,
                             .y = {.title = "Bandwidth", .unit = "GB/s", .scale = plot::Scale::log},
@@ -307,10 +310,6 @@ Plan memory_hierarchy_plan(const Subject& subject) {
          .unit = microsecond,
          .series = {sweep("host", "the copy itself", sizes, from_host("launch=kernel")),
                     sweep("host_call", "call in a stream", sizes, from_host("launch=stream"))}});
-    plan.facts["kilobyte"] = format((1.0 * units::KiB) / machine.dram_bandwidth);
-    if (machine.pcie_per_direction) {
-        plan.facts["kilobyte_host"] = format((1.0 * units::KiB) / *machine.pcie_per_direction);
-    }
     plan.formula =
         "latency = sum of (share of loads that a level serves x its latency); "
         "time of a transfer = start + bytes / bandwidth";
@@ -321,33 +320,15 @@ Plan memory_hierarchy_plan(const Subject& subject) {
                       "The load from DRAM causes the difference: {chase@DRAM} predicted and "
                       "{chase@DRAM:measured} measured."};
     plan.text =
-        R"(A GPU has several levels of memory: each level down is larger, slower and shared by more units.
-Registers and L1 with shared memory belong to one SM, the L2 of {l2} is shared by all SMs, DRAM of {memory} lies beside the chip, and the host's memory lies behind a link.
+        R"([chase@DRAM/chase@L1 > 1.05] A dependent load takes {chase@L1} from the L1 of {gpu}, {chase@L2} from the L2 and {chase@DRAM} from DRAM: {chase@DRAM/chase@L1} times as long from end to end.
 
-In the first figure a single thread follows pointers: each load gives the address of the next one, so nothing overlaps and the time of a load is its latency.
-As long as the pointers fit in the L1, a load takes {chase@L1}; from the L2 it takes {chase@L2}, from DRAM {chase@DRAM}.
 The measured latencies are {chase@L1:measured}, {chase@L2:measured} and {chase@DRAM:measured}.
-Since the A100 the L2 has two partitions, each next to half of the SMs.
-A partition keeps copies of the other partition's lines, so a working set of up to half of the L2 is near; of a larger one a part is far away, {chase@L2 far} on average over a working set of six tenths of the L2 (measured {chase@L2 far:measured}).
-
-Bandwidth behaves differently, because many loads are in flight at once.
-When all SMs read the same 64 KiB repeatedly, each from its own L1, they get {reread@65536}; they read 8 MiB from the L2 at {reread@8388608} and 1 GiB from DRAM at {reread@1073741824}.
-Measured: {reread@65536:measured}, {reread@8388608:measured} and {reread@1073741824:measured}.
-{if measured}Between two levels the measured points lie above the line: the blocks of a kernel move through the working set a few KB apart, so data that one block has fetched is already in the upper level when its neighbours need it, which the model does not count.
-From top to bottom a load takes {chase@DRAM/chase@L1} times as long, while the bandwidth falls only by a factor of {reread@65536/reread@1073741824}: the deeper the level, the more loads must be in flight to use it.
-
-A real kernel uses a mixture of levels.
-A copy that fits in the L2 runs at {copy@4194304}, one that does not fit at {copy@268435456}, {copy@4194304/copy@268435456} times slower (measured {copy@4194304/copy@268435456:measured}).
-A copy of 4 KB runs at {copy@1024}, because latency and launch take nearly all of its time.
-The step from L2 to DRAM lies at half of the L2's size or less, because the copy has a source and a destination and each partition keeps copies of the other's lines.
-
-The same law holds for the link to the host, with larger numbers: a copy of 1 KB from pinned host memory takes {host@1024} on the copy engine, and {host_call@1024} from the call in a stream to its end.
-Measured: {host@1024:measured} and {host_call@1024:measured}.
-Dividing 1 KB by the bandwidth of the link would give {kilobyte_host}, and by the bandwidth of DRAM {kilobyte}; a notebook calls the latter the latency of DRAM.
-It is the time that the kilobyte takes once data flows; the wait before that is hundreds of times longer.
-The same notebook gives L2 and DRAM one bandwidth of 1.5 TB/s; an A100's L2 was measured at 5.4 TB/s.
-Other notes give 300 cycles for global memory, which is the latency of a working set that still fits in the L2: DRAM takes 550 cycles on an A100 and 690 on an H200.
-They also compare 80 GB of DRAM with the 192 KB of one SM, 400,000 to one; the chip has 108 SMs, which makes it 4000 to one.)";
+A load from a working set of {set} takes {chase@asked}.
+[chase@L2 far/chase@L2 > 1.05] Of a working set of six tenths of the L2 a part lies in the half that is far away: {chase@L2 far} on average.
+[reread@65536/reread@1073741824 > 1.05; chase@DRAM/chase@L1 > 1.05] All SMs together read 64 KiB, each from its own L1, at {reread@65536} and 1 GiB from DRAM at {reread@1073741824}: the deeper the level, the more loads must be in flight.
+Measured: {reread@65536:measured} and {reread@1073741824:measured}.
+{if measured}Between two levels the measured bandwidth lies above the line: blocks move through the working set a few KB apart and find in the upper level what a neighbour has fetched, which the model does not count.
+A copy of 1 KB from pinned host memory takes {host@1024} on the copy engine and {host_call@1024} as a call.)";
     return plan;
 }
 
@@ -368,11 +349,12 @@ Plan occupancy_plan(const Subject& subject) {
                             .series = {little(*machine.memory, 1, machine.limits->warps),
                                        little(*machine.memory, 4, machine.limits->warps),
                                        little(*machine.memory, 8, machine.limits->warps)}});
-    plan.figures.push_back({.title = "Resident warps per SM, by registers per thread",
-                            .x = {.title = "Registers per thread"},
-                            .y = {.title = "Warps per SM"},
-                            .quantity = Quantity::number,
-                            .series = {by_registers(*machine.limits)}});
+    plan.figures.push_back(
+        {.title = "Resident warps per SM, by registers per thread",
+         .x = {.title = "Registers per thread"},
+         .y = {.title = "Warps per SM"},
+         .quantity = Quantity::number,
+         .series = {by_registers(*machine.limits, subject.at(knob::registers))}});
     plan.figures.push_back({.title = "A copy from DRAM, by number of blocks",
                             .x = {.title = "Blocks", .scale = plot::Scale::log},
                             .y = {.title = "Bandwidth", .unit = "GB/s"},
@@ -397,19 +379,16 @@ Plan occupancy_plan(const Subject& subject) {
                                       format(machine.memory->torch->first_dram));
     }
     plan.text =
-        R"(A load from DRAM takes hundreds of nanoseconds, and a warp that waits for it does nothing else.
-To keep the memory busy, the bytes in flight must equal the bytes that arrive during that wait: latency times bandwidth, Little's law.
-More warps in flight are one way to reach this, more elements per thread are another.
+        R"([blocks@many/blocks@four each > 1.05] A copy with four blocks of 256 threads on each SM of {gpu} reaches {blocks@four each}, one with 256 blocks on each {blocks@many} of {bandwidth}: the start and the first wait are paid once.
+| [blocks@many/blocks@four each ~ 1] A copy with four blocks of 256 threads on each SM of {gpu} reaches {blocks@four each}, one with 256 blocks {blocks@many}: on this GPU that is about the same.
+| A copy with four blocks of 256 threads on each SM of {gpu} reaches {blocks@four each}, one with 256 blocks {blocks@many}: on this GPU more blocks do not help.
 
-With one element per thread {gpu} needs many warps: {little1@8} with 8 on each SM, {little1@32} with 32, {little1@last} with as many as an SM can hold.
-With four elements per thread, one load of 16 bytes, 8 warps give {little4@8} and 32 warps {little4@32}.
-So a low occupancy is not a problem in itself; the bytes in flight matter.
-
-Registers limit how many warps an SM can hold: {registers@32} warps with 32 registers per thread, {registers@128} with 128 and {registers@248} with 248.
-
-The rule of thumb "at least four blocks for each multiprocessor" is about something else: the imbalance of the last wave.
-A copy with four blocks of 256 threads per SM reaches {blocks@four each} of {bandwidth}, with 256 blocks per SM {blocks@many}, {blocks@many/blocks@four each} times as much (measured {blocks@many/blocks@four each:measured}): start-up and one latency matter more than imbalance as long as the whole kernel takes a few microseconds.
-A persistent kernel with one block per SM breaks the rule and still runs at full speed, because its blocks fetch their next work while the current work is still in progress.)";
+The measured ratio is {blocks@many/blocks@four each:measured}.
+[little1@32/little1@8 > 1.05; little4@8/little1@8 > 1.05] With one number in flight for each thread 8 warps on an SM bring {little1@8} and 32 warps {little1@32}; with four numbers 8 warps bring {little4@8}.
+| [little1@32/little1@8 ~ 1] With one number in flight for each thread 8 warps on an SM bring {little1@8} and 32 warps {little1@32}: few warps suffice here, because the DRAM is slow for so many SMs.
+| With one number in flight for each thread 8 warps on an SM bring {little1@8} and 32 warps {little1@32}.
+With $registers registers in each thread an SM holds {registers@$registers} warps; with 32 registers {registers@32}.
+What counts is the bytes in flight, not the occupancy itself: latency times bandwidth (Little's law).)";
     return plan;
 }
 

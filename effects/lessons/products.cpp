@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "effects/lessons/lessons.h"
+#include "hardware/algorithms.h"
 #include "hardware/si.h"
 #include "hardware/units.h"
 #include "model/matmul/work.h"
@@ -46,10 +47,10 @@ Series edge_waste() {
     return series;
 }
 
-std::vector<Named> ladder() {
+std::vector<Named> ladder(std::int64_t n) {
     std::vector<Named> out;
     for (const char* kernel : {"naive", "coalesced", "tiled", "register_tiled", "library"}) {
-        out.push_back({kernel, square(2048, fmt::format("dtype=fp32 impl={}", kernel))});
+        out.push_back({kernel, square(n, fmt::format("dtype=fp32 impl={}", kernel))});
     }
     return out;
 }
@@ -83,28 +84,30 @@ std::vector<double> counts_of_blocks(std::int64_t sms) {
 
 }  // namespace
 
-Plan tiling_plan(const Subject&) {
+Plan tiling_plan(const Subject& subject) {
+    const std::int64_t size = subject.at(knob::tiled_size);
+    const std::vector<Named> kernels = ladder(size);
     Plan plan;
-    plan.figures.push_back({.title = "Operand traffic between L2 and SMs, 2048^3 in fp32",
+    plan.figures.push_back({.title = "Operand traffic between L2 and SMs, $size^3 in fp32",
                             .x = {.title = "Edge of a tile", .scale = plot::Scale::log},
                             .y = {.title = "Traffic", .unit = "GB", .scale = plot::Scale::log},
                             .quantity = Quantity::l2_traffic,
                             .unit = giga,
-                            .series = {tile_traffic(2048)}});
-    Series l2 = named("l2", "L2 to the SMs", ladder());
+                            .series = {tile_traffic(size)}});
+    Series l2 = named("l2", "L2 to the SMs", kernels);
     l2.quantity = Quantity::l2_traffic;
     plan.figures.push_back({.title = "Traffic of the kernels",
-                            .x = {.title = "Kernel", .names = names_of(ladder())},
+                            .x = {.title = "Kernel", .names = names_of(kernels)},
                             .y = {.title = "Traffic", .unit = "GB", .scale = plot::Scale::log},
                             .quantity = Quantity::traffic,
                             .unit = giga,
-                            .series = {named("dram", "DRAM", ladder()), std::move(l2)}});
+                            .series = {named("dram", "DRAM", kernels), std::move(l2)}});
     plan.figures.push_back({.title = "Rate of the same kernels",
-                            .x = {.title = "Kernel", .names = names_of(ladder())},
+                            .x = {.title = "Kernel", .names = names_of(kernels)},
                             .y = {.title = "Rate", .unit = "TFLOP/s", .scale = plot::Scale::log},
                             .quantity = Quantity::rate,
                             .unit = tera,
-                            .series = {named("rate", "2048^3 in fp32", ladder())}});
+                            .series = {named("rate", "fp32", kernels)}});
     plan.figures.push_back({.title = "Useful share of the area covered by tiles",
                             .x = {.title = "n of an n x n result"},
                             .y = {.title = "Share"},
@@ -115,23 +118,14 @@ Plan tiling_plan(const Subject&) {
                   .above = "rate@register_tiled",
                   .below = "rate@naive"};
     plan.text =
-        R"(A product of two n x n matrices does 2 n^3 FLOP on 3 n^2 numbers, so every operand element is used n times.
-Tiling decides whether it is also fetched n times.
-If each block computes a T x T piece of the result, each operand is read n / T times: the traffic falls in proportion to the edge of the tile.
+        R"([rate@register_tiled/rate@naive > 1.05; rate@tiled/rate@naive > 1.05] A product of $size^3 in fp32 runs at {rate@naive} on {gpu} with one thread for each result, at {rate@tiled} with tiles of 32 in shared memory and at {rate@register_tiled} with 8 x 8 results in the registers of each thread: {rate@register_tiled/rate@naive} times as fast as the first.
+| A product of $size^3 in fp32 runs at {rate@naive} on {gpu} with one thread for each result, at {rate@tiled} with tiles of 32 in shared memory and at {rate@register_tiled} with results in registers.
 
-Without tiles, the operands of a 2048^3 product in fp32 would need {edge@1}; tiles of 32 need {edge@32}, tiles of 128 {edge@128}, {edge@1/edge@128} times less.
-This is the traffic between the L2 and the SMs: DRAM sees little of it, because the L2 holds matrices of this size ({dram@naive} for the naive kernel).
-
-The speed of the kernels shows the same.
-In the naive kernel each thread walks along a row and a column: {rate@naive}.
-With neighbouring threads on neighbouring columns: {rate@coalesced}.
-With tiles of 32 in shared memory: {rate@tiled}.
-With tiles of 128, of which each thread keeps 8 x 8 in registers: {rate@register_tiled}, {rate@register_tiled/rate@naive} times the naive kernel (measured {rate@register_tiled/rate@naive:measured}).
-The library reaches {rate@library} of {peak_fp32}.
-Shared memory alone is not enough: with a tile of 32 each FMA still reads two words of shared memory, and registers are the next level.
-
-Large tiles waste work at the edges.
-Tiles of 128 cover a result of 640 x 640 exactly; for 656 x 656 they waste {waste} of the area they cover. The larger the matrix, the less this matters.)";
+The measured ratio is {rate@register_tiled/rate@naive:measured}.
+[rate@library/rate@register_tiled > 1.05] The library reaches {rate@library} of {peak_fp32}.
+| [rate@library/rate@register_tiled ~ 1] The library is about as fast: {rate@library}.
+[edge@1/edge@128 > 1.05] Without tiles the SMs would fetch {edge@1}, with tiles of 128 {edge@128}: {edge@1/edge@128} times less.
+Large tiles waste work at the edges: tiles of 128 over a result of 656 x 656 waste {waste} of their area.)";
     const model::Tiling tiling =
         model::matmul_tiling({.m = 656, .n = 656, .k = 656}, {.m = 128, .n = 128, .k = 32}, 132, 1);
     plan.facts["waste"] = fmt::format("{:.0f} %", 100.0 * (1.0 - tiling.tile_efficiency));
@@ -149,7 +143,9 @@ Plan wave_quantization_plan(const Subject& subject) {
     const auto blocks = [](std::int64_t count) {
         return fmt::format("matmul m={} n=128 k=4096 impl=mma", 128 * count);
     };
-    const std::vector<double> counts = counts_of_blocks(sms);
+    const std::int64_t set = subject.at(knob::blocks);
+    const std::int64_t asked = set == 0 ? sms + 1 : set;
+    const std::vector<double> counts = with(counts_of_blocks(sms), asked);
     Series time = sweep("blocks", "tiles of 128 x 128", counts, blocks);
     Series rate = sweep("rate", "tiles of 128 x 128", counts, blocks);
     for (Series* series : {&time, &rate}) {
@@ -159,6 +155,11 @@ Plan wave_quantization_plan(const Subject& subject) {
             if (count == sms + 1) point.name = "one more";
             if (count == 4 * sms) point.name = "four each";
         }
+        // A point has one name; what was asked for stands there once more.
+        Point again = *algorithms::find(series->points, static_cast<double>(asked), &Point::x);
+        again.name = "asked";
+        series->points.push_back(std::move(again));
+        series->joined = false;
     }
     plan.figures.push_back({.title = "Time against thread blocks, k = 4096, bf16",
                             .x = {.title = "Thread blocks"},
@@ -186,32 +187,25 @@ Plan wave_quantization_plan(const Subject& subject) {
                           squares("impl=library tile=256x128"))}});
     plan.facts["tiles1792"] = waves_text(1792, subject.machine);
     plan.facts["tiles1793"] = waves_text(1793, subject.machine);
-    plan.facts["next"] = std::to_string(sms + 1);
+    plan.facts["asked"] = std::to_string(asked);
     plan.formula = "waves = ceil(tiles / (SMs x blocks per SM))";
-    plan.ratio = {.what = "Time with one block more than SMs, over one block per SM",
-                  .above = "blocks@one more",
+    plan.ratio = {.what = fmt::format("Time of {} tiles over {}, one for each SM", asked, sms),
+                  .above = "blocks@asked",
                   .below = "blocks@full"};
     plan.text =
-        R"(A GPU with {sms} SMs that gets {sms} equal thread blocks finishes them all at the same time.
-If it gets {next}, one SM runs two blocks and all others wait for it: {blocks@one more} against {blocks@full}, {blocks@one more/blocks@full} times as long for 1 % more work.
-The measured ratio is {blocks@one more/blocks@full:measured}.
-The time does not quite double if two blocks fit on one SM, because each runs while the other waits.
-The rate falls from {rate@full} to {rate@one more} and recovers until the second wave is full.
-The more waves there are, the less the last one matters: with four blocks per SM, an almost empty last wave costs at most a fifth.
+        R"([blocks@asked/blocks@full > 1.05] {asked} tiles of 128 x 128 take {blocks@asked} on the {sms} SMs of {gpu}; {sms} tiles take {blocks@full}: {blocks@asked/blocks@full} times as long.
+| [blocks@asked/blocks@full ~ 1] {asked} tiles of 128 x 128 take {blocks@asked} on the {sms} SMs of {gpu}, about as long as {sms} tiles ({blocks@full}): on this GPU no wave is lost.
+| {asked} tiles of 128 x 128 take {blocks@asked} on the {sms} SMs of {gpu}; {sms} tiles take {blocks@full}.
 
-The number of tiles matters, not the size of the matrix.
-The rule "make the matrix a multiple of the number of multiprocessors", found in course notes, is wrong: the number of tiles should be a multiple of the number of blocks that the GPU holds at once.
-With tiles of 256 x 128, a product of 1792^3 has {tiles1792} on this GPU and a product of 1793^3 has {tiles1793}.
-On an A100 with its 108 SMs these are 98 tiles in one wave and 120 tiles in two waves, the example of those notes.
-
-Libraries avoid such steps: they choose another tile or split k, so their steps are smaller and lie at other sizes.
-The library's measured rate is {library@1792:measured} at 1792, {library@1920:measured} at 1920 and {library@2048:measured} at 2048.
-A kernel with a fixed tile, which is what most people write, shows the full step.
-The drop of the library to {library@1793} at 1793, as predicted, is another effect: rows of odd length (see alignment).)";
+The measured ratio is {blocks@asked/blocks@full:measured}.
+[blocks@one more/blocks@full > 1.05; rate@one more/rate@full < 0.95] One tile more than SMs lowers the rate from {rate@full} to {rate@one more}: one SM runs two tiles and the others wait.
+With tiles of 256 x 128 a product of 1792^3 has {tiles1792} on this GPU, one of 1793^3 {tiles1793}; on an A100 with 108 SMs these are 98 tiles in one wave and 120 in two, the example of course notes.
+The number of tiles should be a multiple of what the GPU holds at once, not the size of the matrix.
+Libraries choose other tiles or split k, so their steps are smaller: measured {library@1792:measured} at 1792 and {library@1920:measured} at 1920.)";
     return plan;
 }
 
-Plan alignment_plan(const Subject&) {
+Plan alignment_plan(const Subject& subject) {
     std::vector<double> all(17);
     std::iota(all.begin(), all.end(), 2040.0);
     const std::vector<double> some{2040, 2044, 2046, 2047, 2048, 2049, 2050, 2052, 2056};
@@ -222,7 +216,8 @@ Plan alignment_plan(const Subject&) {
          .y = {.title = "Rate", .unit = "TFLOP/s"},
          .quantity = Quantity::rate,
          .unit = tera,
-         .series = {sweep("bf16", "bf16", all, squares("dtype=bf16 impl=library")),
+         .series = {sweep("bf16", "bf16", with(all, subject.at(knob::aligned_size)),
+                          squares("dtype=bf16 impl=library")),
                     sweep("tf32", "tf32", some, squares("dtype=tf32 impl=library"))}});
     const auto vocabulary = [](std::int64_t n) {
         return fmt::format("matmul m=8192 n={} k=768 dtype=bf16 impl=library", n);
@@ -240,19 +235,17 @@ Plan alignment_plan(const Subject&) {
     plan.ratio = {.what = "Time with a vocabulary of 50257 over 50304",
                   .above = "gpt2@50257",
                   .below = "gpt2@50304"};
-    plan.text = R"(Data reaches the tensor cores through copies of 16 bytes.
-If the rows of a matrix do not begin at multiples of 16 bytes, such copies are impossible, and the library falls back to kernels that load 8, 4 or 2 bytes at a time.
+    plan.text =
+        R"([gpt2@50257/gpt2@50304 > 1.05] The last layer of GPT-2 takes {gpt2@50257} on {gpu} with 50257 words and {gpt2@50304} padded to 50304: more work, {gpt2@50257/gpt2@50304} times faster, because rows begin at multiples of 16 bytes.
+| [gpt2@50257/gpt2@50304 ~ 1] The last layer of GPT-2 takes {gpt2@50257} on {gpu} with 50257 words and {gpt2@50304} padded to 50304: padding hardly matters here.
+| The last layer of GPT-2 takes {gpt2@50257} on {gpu} with 50257 words and {gpt2@50304} padded to 50304: here padding does not pay.
 
-In bf16, rows must be multiples of 8 elements: {bf16@2048} at 2048, {bf16@2052} at 2052 (rows aligned to 8 bytes), {bf16@2050} at 2050 (4 bytes) and {bf16@2049} at 2049 (2 bytes), which is {bf16@2048/bf16@2049} times slower than at 2048.
-The measured ratio between 2048 and 2049 is {bf16@2048/bf16@2049:measured}.
-In tf32 an element has 4 bytes, so every fourth size is aligned: {tf32@2048} at 2048 and {tf32@2049} at 2049.
-The measured rates are {tf32@2048:measured} and {tf32@2049:measured}: the model has no separate kernels for misaligned rows in tf32, so its prediction is too fast there.
-Only the dimension that is contiguous in memory matters: an odd number of rows costs nothing.
-
-The best-known case is the vocabulary of GPT-2.
-A product of 8192 x 50257 x 768 takes {gpt2@50257}; padded to 50304, the next multiple of 64, it takes {gpt2@50304}, although it does more work: {gpt2@50257/gpt2@50304} times faster.
-The author of that change reported 25 % for a whole training step and explained it by "a different kernel path with much higher occupancy"; in a later program of his the same change gave 4 %.
-The actual reason is alignment, and the gain of a step depends on the share of this one product.)";
+[bf16@2048/bf16@$size > 1.05] Square products run at {bf16@2048} at 2048 in bf16 and at {bf16@$size} at $size.
+| Square products run at {bf16@2048} at 2048 in bf16 and at {bf16@$size} at $size.
+The measured ratio between 2048 and $size is {bf16@2048/bf16@$size:measured}.
+[tf32@2049/tf32@2049:measured > 1.2] In tf32 {tf32@2049} is predicted at 2049 and {tf32@2049:measured} measured: the model has no kernels of its own for misaligned rows in tf32.
+Only the dimension that is contiguous in memory counts: an odd number of rows costs nothing.
+The author of that padding reported 25 % for a training step, and 4 % in a later program: it depends on the share of this product.)";
     return plan;
 }
 
@@ -278,23 +271,15 @@ Plan matmul_mystery_plan(const Subject&) {
     plan.formula = "min(peak, intensity x bandwidth) x tile and wave efficiency, by alignment";
     plan.ratio = {.what = "Rate at 4096 over 4097", .above = "library@4096", .below = "odd@4097"};
     plan.text =
-        R"(Plotted against size, the throughput of square products looks like noise: it rises, shows a sawtooth, and jumps by a factor of two or more between neighbouring sizes.
-It is not noise.
+        R"([library@4096/odd@4097 > 1.05] A product of 4096^3 runs at {library@4096} on {gpu} and one of 4097^3 at {odd@4097}, {library@4096/odd@4097} times slower: its rows do not begin at multiples of 16 bytes.
+| [library@4096/odd@4097 ~ 1] A product of 4096^3 runs at {library@4096} on {gpu}, one of 4097^3 at {odd@4097}: on this GPU no cliff is modelled.
+| A product of 4096^3 runs at {library@4096} on {gpu}, one of 4097^3 at {odd@4097}.
 
-The rise comes from the roofline and the size of the GPU.
-At 512 there are not enough tiles for {sms} SMs, and the launch takes a large part of the time: {library@512}.
-At 2048 the rate is {library@2048}, at 8192 {library@8192} of {peak_bf16}; at large sizes power, not bandwidth, keeps it below the peak.
-
-The points far below the others are sizes whose rows are not aligned to 16 bytes: 4096 reaches {library@4096}, 4097 only {odd@4097}, {library@4096/odd@4097} times less.
 The measured ratio is {library@4096/odd@4097:measured}.
-The cause is alignment, the only one of the three effects that costs a factor at every size.
-
-The teeth come from tiles and waves.
-A kernel with one fixed tile of 128 x 128 shows them clearly: {bundled@1792} at 1792, {bundled@2048} at 2048, {bundled@2304} at 2304, depending on whether the last wave is full or nearly empty.
-The library switches between tiles and splits k, so its teeth are smaller and lie at other sizes, and its predicted rate changes smoothly: {library@1792} at 1792 and {library@2560} at 2560.
-The measured rates are {library@1792:measured} and {library@2560:measured}.
-
-The advice follows in this order: make every contiguous dimension a multiple of 8 elements (better 64), then compare the number of tiles with the number of SMs. Above 4096 the teeth are small and need no attention.)";
+A kernel with one fixed tile of 128 x 128 shows the teeth of waves: {bundled@1792} at 1792, {bundled@2048} at 2048, {bundled@2304} at 2304.
+The library switches tiles and splits k: {library@1792} at 1792, {library@2048} at 2048, {library@2304} at 2304.
+Measured: {library@1792:measured}, {library@2048:measured} and {library@2304:measured}.
+First make every contiguous dimension a multiple of 8 elements, better of 64; then compare the number of tiles with the number of SMs.)";
     return plan;
 }
 

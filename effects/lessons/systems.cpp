@@ -275,16 +275,14 @@ Plan power_plan(const Subject& subject) {
                   .why =
                       "The model has one power limit, for normal numbers, and no limit for zeros; "
                       "zeros still draw power for clocks and instructions."};
-    plan.text = R"(A transistor uses energy when it switches.
-Multiplying zeros switches almost no transistors, multiplying random numbers switches half of the bits in every cycle, and a GPU under load runs at its power limit: energy saved on the data allows a higher clock.
+    plan.text =
+        R"([time@normal/time@zeros:measured > 1.05] A product of 8192^3 takes {time@normal:measured} on {gpu} with random numbers and {time@zeros:measured} with zeros, measured: {time@normal/time@zeros:measured} times as long for the same program.
+| [time@normal/time@zeros > 1.05] A product of 8192^3 takes {time@normal} on {gpu} with random numbers; without a power limit, near which zeros come, {time@zeros}.
+| [time@normal/time@zeros ~ 1] A product of 8192^3 takes {time@normal} on {gpu} whatever its numbers: no power limit is predicted to slow it.
 
-A product of 8192^3 in bf16 takes {time@normal} with normal random numbers on {gpu}; without a power limit it would take {time@zeros}, and products of zeros and other constants come close to that.
-Measured: {time@normal:measured} with normal numbers at a clock of {clock@normal:measured}, {time@uniform:measured} with uniform numbers, {time@constant:measured} with one constant everywhere and {time@zeros:measured} with zeros at {clock@zeros:measured}.
-So the same program on the same GPU is {time@normal/time@zeros:measured} times slower only because of its data; for an A100, 257 TFLOP/s against 295 TFLOP/s were published for the same size.
-
-When you measure, use random data: zeros make a benchmark look too fast.
-When you read a datasheet, remember that a large product does not sustain a peak quoted at the boost clock; on a GPU that was measured, the model takes the sustained share from measurements of each GPU (docs/model.md, sustained fraction).
-Memory-bound kernels stay below the power limit, so their data does not matter.)";
+The measured clocks are {clock@normal:measured} and {clock@zeros:measured}: multiplying zeros switches few transistors, and power that is not used allows a higher clock.
+When you measure, use random data.
+A peak quoted at the boost clock is not what a large product sustains.)";
     return plan;
 }
 
@@ -313,43 +311,16 @@ Plan transfers_plan(const Subject& subject) {
                   .below = "cache@other GPU",
                   .unmeasured = "it needs two GPUs"};
     plan.text =
-        R"(Between two GPUs, or between a GPU and its host, the time of a message is a start time plus its bytes divided by the rate of the link.
-The start dominates small messages: a copy engine moves 1 KB to the other GPU in {engine@1024} and 64 KB in {engine@65536}.
-The rate dominates large messages: 1 GB moves at {engine_rate@last}, out of {link} one way.
-Measured between two GPUs: {engine@1024:measured}, {engine@65536:measured} and {engine_rate@last:measured}.
-A link never reaches its nominal rate, because every packet has a header.
-Half of the rate is reached when start and bytes take equally long: at some hundreds of KB over NVLink and at about 150 KB over PCIe, whose rate is lower and whose start time is about the same.
+        R"([cache@pinned host/cache@other GPU > 1.05] The cache of 8192 tokens of a model of 8 billion parameters, {cache}, comes from another GPU in {cache@other GPU} and from pinned host memory in {cache@pinned host}: {cache@pinned host/cache@other GPU} times as long ({gpu}).
+| The cache of 8192 tokens of a model of 8 billion parameters, {cache}, comes from another GPU in {cache@other GPU} and from pinned host memory in {cache@pinned host} ({gpu}).
 
-NCCL does the same with kernels that copy, because kernels can also add.
-A send of 1 KB takes {send@1024}, most of which is the launch, and 1 GB moves at {send_rate@last}.
-Measured: {send@1024:measured} and {send_rate@last:measured}.
-After an all-reduce, each GPU holds the sum over all GPUs.
-In a ring every byte crosses the links 2 (n - 1) / n times: once with two GPUs, nearly twice with many GPUs, whatever their number.
-An all-reduce of 1 GB takes {reduce2@last} over two GPUs and {reduce8@last} over eight; for 1 KB it takes {reduce2@1024} and {reduce8@1024}.
-Measured over two GPUs: {reduce2@last:measured} and {reduce2@1024:measured}.
-An all-reduce is a reduce-scatter followed by an all-gather, each of which moves half as much: the all-gather runs at {gather_rate@last}, the reduce-scatter at {scatter_rate@last} and the all-reduce at {reduce_rate@last}.
-Measured: {gather_rate@last:measured}, {scatter_rate@last:measured} and {reduce_rate@last:measured}.
-The jumps at medium sizes come from the library changing its protocol, from flags sent with the data (LL), which suits few bytes, to whole slices followed by a fence (Simple).
-A switch that adds data on the way (NVLS) can beat the ring, so the bound of the ring does not hold for every GPU.
-{if measured}NVLS was off in these measurements.
-
-The host is connected by PCIe, {pcie} one way.
-The copy engine itself takes {host@1024} for 1 KB and moves 1 GB from pinned memory at {host_rate@last}.
-Measured: {host@1024:measured} and {host_rate@last:measured}.
-A program sees the whole call: {call@1024} for 1 KB between two events in a stream, nearly all of it spent in the driver, in the framework and on waking an idle stream.
-Measured: {call@1024:measured}.
-The operating system may move or swap pageable memory, so the driver first copies the data, piece by piece, to its own pinned buffer: 1 GB moves at {pageable_rate@last} to the GPU and at {pageable_back@last} back, and the call blocks the host meanwhile.
-Measured: {pageable_rate@last:measured} and {pageable_back@last:measured}.
-Up to about 32 MB, a buffer that is sent repeatedly still lies in the host's cache and moves faster, at {pageable_rate@16777216}, which makes a careless benchmark look too good.
-So pin memory that is copied often, and copy asynchronously.
-
-For serving: the cache of 8192 tokens of a model with 8 billion parameters is {cache}.
-Moving it to another GPU takes {cache@other GPU}; fetching it from pinned host memory takes {cache@pinned host}, {cache@pinned host/cache@other GPU} times as long, and from pageable memory {cache@pageable host}; copying it within DRAM takes {cache@within DRAM}.
-The measured ratio of PCIe to NVLink is {cache@pinned host/cache@other GPU:measured}.
-A paged cache is scattered: copied page by page, 32 KB each, it takes {pieces@32768} instead of {pieces@last} to the other GPU, and the extra time is all start time; in pieces of 16 MB, one per layer, hardly anything is lost: {pieces@16777216}.
-Measured: {pieces@32768:measured}, {pieces@last:measured} and {pieces@16777216:measured}.
-Serving engines that hand over caches therefore first gather pages into large buffers, or let a kernel do the scattered copy.
-Recomputing the cache from the prompt is another option; the break-even point depends on the length.)";
+The measured ratio is {cache@pinned host/cache@other GPU:measured}.
+Small messages are all start: 1 KB takes {engine@1024} to another GPU and {host@1024} from pinned memory, as a call {call@1024}.
+Measured: {engine@1024:measured}, {host@1024:measured} and {call@1024:measured}.
+[cache@pageable host/cache@pinned host > 1.05] From pageable memory the cache takes {cache@pageable host}, because the driver copies it to a buffer of its own first.
+[pieces@32768/pieces@last > 1.05] In pages of 32 KB it takes {pieces@32768} to the other GPU instead of {pieces@last}; all of the difference is start.
+An all-reduce of 1 GB takes {reduce2@last} over two GPUs and {reduce8@last} over eight: in a ring every byte crosses the links 2 (n - 1) / n times.
+Measured over two GPUs: {reduce2@last:measured}.)";
     return plan;
 }
 
@@ -400,37 +371,41 @@ Plan scaling_plan(const Subject& subject) {
                   .below = "ridge@p100-sxm",
                   .unmeasured = "these are datasheet figures"};
     plan.text =
-        R"(The catalogue has {chips} dated chips, from the K20 and K80 to the B200 and the TPUs.
-Over the years all three lines rise, but at different rates.
+        R"([compute@b200/dram@b200 > 1.05; ridge@b200/ridge@p100-sxm > 1.05] From the P100 of 2016 to the B200 of 2024 arithmetic grew {compute@b200} times, DRAM bandwidth {dram@b200} times and the link between GPUs {link@b200} times, so an operation needs {ridge@b200} FLOP per byte to keep the chip busy instead of {ridge@p100-sxm}.
 
-From the P100 of 2016 to the B200 of 2024, dense compute in 16 bits grew {compute@b200} times, DRAM bandwidth {dram@b200} times and the link between GPUs {link@b200} times.
-So the ridge point, the FLOP per byte that an operation needs to keep the chip busy, rose from {ridge@p100-sxm} to {ridge@b200} FLOP per byte; it was {ridge@v100-sxm} on a V100, {ridge@a100-sxm-80gb} on an A100 and {ridge@h100-sxm} on an H100.
-This is the memory wall (Gholami and others count 60,000 times for compute and 100 times for DRAM over twenty years): an operation that was bound by arithmetic on an old chip is bound by memory on a new one.
-
-The largest jump came from a new unit, not from more of the old ones: the tensor cores of the V100; formats of 8 and 4 bits, not shown here, double the rate again.
-Memory bandwidth grew through stacked memory, from GDDR5 on a K80 through HBM2 to HBM3e.
-TPUs follow the same trend: {ridge@tpu-v4} FLOP per byte for v4, {ridge@tpu-v6e} for v6e.
-
-All figures come from datasheets, so there is nothing to measure, and they are the same for every GPU that you choose.)";
+The ridge point was {ridge@v100-sxm} on a V100, {ridge@a100-sxm-80gb} on an A100 and {ridge@h100-sxm} on an H100; on TPUs {ridge@tpu-v4} for v4 and {ridge@tpu-v6e} for v6e.
+What was bound by arithmetic on an old chip is bound by memory on a new one; Gholami and others count 60,000 times for arithmetic and 100 times for DRAM over twenty years.
+All figures come from data sheets of {chips} chips and are the same for every GPU that you choose.)";
     return plan;
 }
 
-Plan mlp_plan(const Subject&) {
-    const Mlp usual;
+Plan mlp_plan(const Subject& subject) {
+    const Mlp asked{.batch = subject.at(knob::batch),
+                    .width = subject.at(knob::layer_width),
+                    .layers = subject.at(knob::layers)};
+    const std::int64_t steps = subject.at(knob::steps);
     Plan plan;
     plan.figures.push_back(
-        {.title = "A training step by kernel: 4 layers of 4096, batch 1024, bf16",
+        {.title = "A training step by kernel: $layers layers of $width, batch $batch, bf16",
          .x = {.title = "Kernel",
                .names = {"forward", "ReLU'", "grad input", "grad weight", "update"}},
          .y = {.title = "Time", .unit = "us"},
          .quantity = Quantity::time,
          .unit = microsecond,
          .series = {named("part", "all layers",
-                          {{"forward", forward_of(usual)},
-                           {"ReLU'", mask_of(usual)},
-                           {"grad input", inputs_of(usual)},
-                           {"grad weight", weights_of(usual)},
-                           {"update", update_of(usual)}})}});
+                          {{"forward", forward_of(asked)},
+                           {"ReLU'", mask_of(asked)},
+                           {"grad input", inputs_of(asked)},
+                           {"grad weight", weights_of(asked)},
+                           {"update", update_of(asked)}})}});
+    plan.figures.push_back({.title = "The steps that were asked for",
+                            .x = {.title = "Steps", .names = {"step"}},
+                            .y = {.title = "Time", .unit = "us"},
+                            .quantity = Quantity::time,
+                            .unit = microsecond,
+                            .series = {named("asked", "forward, backward, update",
+                                             {{"step", step_of(asked, steps)}})}});
+    plan.facts["steps"] = fmt::format("{} step{}", steps, steps == 1 ? " takes" : "s take");
     const auto time = [](const char* id, const char* name, const char* axis,
                          const std::vector<double>& xs, const Work& work, bool logarithmic) {
         Figure figure{.title = fmt::format("Time of training against {}", name),
@@ -467,25 +442,13 @@ Plan mlp_plan(const Subject&) {
                   .above = "batch@1024",
                   .below = "batch@16"};
     plan.text =
-        R"(A multilayer perceptron is the smallest network worth profiling: matrix products with ReLU between them.
-The forward pass has one product per layer, X W^T; the backward pass has two, one for the gradient of the input (G W) and one for the gradient of the weights (G^T X).
-So the backward pass does twice the product work of the forward pass, and a whole step three times as much as the forward pass.
+        R"([batch@1024/batch@16 > 1.05] A training step of 4 layers of 4096 takes {batch@16} on {gpu} with a batch of 16 and {batch@1024} with 1024, 64 times the work: {batch@1024/batch@16} times as long.
+| A training step of 4 layers of 4096 takes {batch@16} on {gpu} with a batch of 16 and {batch@1024} with 1024.
 
-For 4 layers of 4096 and a batch of 1024 in bf16 on {gpu}, the forward pass with its ReLU takes {part@forward}, the ReLU mask of the backward pass {part@ReLU'}, the gradients of inputs {part@grad input}, the gradients of weights {part@grad weight} and the update of the weights {part@update}.
-
-More steps or layers only repeat the same work, so the time grows in proportion: {steps@1} for one step and {steps@8} for eight, {layers@4} for 4 layers and {layers@32} for 32.
-Batch and width behave differently.
-From a batch of 16 to a batch of 1024, 64 times the work, the time grows from {batch@16} to {batch@1024}, {batch@1024/batch@16} times (measured {batch@1024/batch@16:measured}): below a few hundred rows the products do little work for the weights that they read, and the update costs the same for any batch.
-Above that the time is linear in the batch, {batch@16384} at 16384.
-With the width, the work grows as its square: {width@2048}, {width@4096}, {width@8192}.
-
-A profiler shows these kernels by name. The table below lists the kernel that the model assumes next to the one that the library launched.
-The name of a kernel says nearly everything about it.
-In nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT, a cuBLAS kernel for Hopper, a block computes a tile of 256 x 128, steps by 64 along k, keeps 4 stages of that in flight, works in clusters of 1 x 2 blocks that share what they load, and takes its operands transposed (T) or as they lie in memory (N).
-In cutlass_80_simt_sgemm_256x128_8x4_nn_align1, a kernel for the A100 shown in a notebook, simt means that it uses no tensor cores, s that numbers are fp32, nn that neither operand is transposed and align1 that elements are loaded one by one; a kernel with tensorop, hmma or gmma in its name uses tensor cores.
-With few rows the tiles get smaller, and if even small tiles would leave SMs idle, the sum over k is split: the name says splitK, and a splitKreduce kernel that adds the parts follows.
-Therefore the gradient of a weight, whose k is the batch, and the forward pass of the same layer run different kernels.
-ReLU and the update are elementwise kernels (vectorized_elementwise_kernel in PyTorch). `ridge trace` reads a recorded program kernel by kernel.)";
+The measured ratio is {batch@1024/batch@16:measured}.
+With $layers layers of $width, a batch of $batch and bf16, {steps} {asked@step}: forward {part@forward}, mask of ReLU {part@ReLU'}, gradients of inputs {part@grad input} and of weights {part@grad weight}, update {part@update}.
+With few rows the products do little work for the weights that they read, and the update costs the same for any batch.
+A name says most about a kernel: nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT has a tile of 256 x 128, steps of 64 along k, 4 stages in flight, clusters of 1 x 2 blocks; simt means no tensor cores, align1 loads of one element, splitK a sum over k in parts.)";
     return plan;
 }
 

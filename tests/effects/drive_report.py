@@ -48,7 +48,7 @@ def look(browser, page, width, scheme, shots):
     found = browser.run(FIGURES)
     chromium.check(found["ready"], f"{where}: the scripts did not finish")
     chromium.check(found["sections"] == found["links"] >= 21, f"{where}: {found}")
-    chromium.check(found["figures"] >= 50 and found["empty"] == 0, f"{where}: {found}")
+    chromium.check(found["figures"] >= 21 and found["empty"] == 0, f"{where}: {found}")
     chromium.check(found["wide"] <= 0, f"{where}: wider than the page by {found['wide']}")
     failed = browser.run("window.problems.join('; ')")
     chromium.check(not failed, f"{where}: {failed}")

@@ -34,7 +34,7 @@ TEST_CASE("places take values, ratios, names and facts", "[effects]") {
     const Places places(study, subject, {{"mean", "1.15"}});
     std::vector<std::string> unfilled;
     const auto filled = [&](const char* text) {
-        const auto paragraphs = places.filled(text, unfilled);
+        const auto paragraphs = paragraphs_of(places.claims(text, unfilled));
         return paragraphs.empty() ? std::string() : paragraphs.front();
     };
     CHECK(filled("{if measured}The measured points lie above.") ==
@@ -42,7 +42,7 @@ TEST_CASE("places take values, ratios, names and facts", "[effects]") {
     Study unmeasured = study;
     for (Value& value : unmeasured.figures[0].series[0].values) value.measured.reset();
     const Places nothing(unmeasured, subject, {});
-    CHECK(nothing.filled("{if measured}The measured points lie above.", unfilled).empty());
+    CHECK(nothing.claims("{if measured}The measured points lie above.", unfilled).empty());
     CHECK(filled("{time@1} and {time@32}, {bytes@1}.") == "2 us and 8 us, 3 GB.");
     CHECK(filled("{time@full/time@1} or {time@1/time@32:%}") == "4 or 25 %");
     CHECK(filled("{time@1:measured}, {time@first}, {time@last}") == "1 us, 2 us, 8 us");
@@ -50,9 +50,19 @@ TEST_CASE("places take values, ratios, names and facts", "[effects]") {
     CHECK(unfilled.empty());
     CHECK(filled("One.\nTwo {time@32:measured}.\nThree {nothing@1}.\nFour.") == "One. Four.");
     CHECK(unfilled == std::vector<std::string>{"time@32:measured", "nothing@1"});
-    CHECK(places.filled("One.\n\nTwo.", unfilled).size() == 2);
+    CHECK(places.claims("One.\n\nTwo.", unfilled).size() == 2);
+    // Relations choose the sentence and are kept with it.
+    CHECK(filled("[time@32/time@1 > 1.05] Slower.\n| As fast.") == "Slower.");
+    CHECK(filled("[time@32/time@1 < 1] Faster.\n| [time@32 ~ time@1] Alike.\n| Other.") ==
+          "Other.");
+    CHECK(filled("[time@32/time@1 > 1; nothing@1 > 2] Unknown.\n| Known.") == "Known.");
+    const auto claims = places.claims("[time@32/time@1 ~ 4.1] Four times.", unfilled);
+    REQUIRE(claims.size() == 1);
+    REQUIRE(claims[0][0].relations.size() == 1);
+    CHECK(claims[0][0].relations[0].a == 4.0);
+    CHECK(claims[0][0].relations[0].b == 4.1);
     CHECK_FALSE(places.ratio("time@32", "time@1", Taken::measured).has_value());
-    CHECK_THROWS_AS(places.filled("{time@1", unfilled), ContractViolation);
+    CHECK_THROWS_AS(places.claims("{time@1", unfilled), ContractViolation);
 }
 
 TEST_CASE("ratios have a direction and a distance", "[effects]") {

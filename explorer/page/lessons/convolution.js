@@ -48,10 +48,10 @@
     pen.box(pk + 26, y, pn, pk * 0.8, {fill: 'sand', stroke: 'orange'});
     pen.text(pk + pn + 34, y + 34, '=', {size: 16});
     pen.box(pk + pn + 52, y, pn, pm * 0.8, {fill: 'mint', stroke: 'green'});
-    const tx = pk + 2 * pn + 66;
-    pen.text(tx, y + 16, `${layer.name}, ${layer.from} → ${layer.to} channels, ${layer.edge}² pixels`, {size: 13, bold: true, fit: pen.w - tx});
-    pen.text(tx, y + 36, `${countOf(m)} × ${k} × ${n}`, {size: 13, fit: pen.w - tx});
-    pen.text(tx, y + 56, `${rateOf(layer.flop, 'FLOP')} for an image`, {size: 13, fit: pen.w - tx});
+    const [tx, ty] = pen.narrow ? [0, y + 86] : [pk + 2 * pn + 66, y];
+    pen.text(tx, ty + 16, `${layer.name}, ${layer.from} → ${layer.to} channels, ${layer.edge}² pixels`, {size: 13, bold: true, fit: pen.w - tx});
+    pen.text(tx, ty + 36, `${countOf(m)} × ${k} × ${n}`, {size: 13, fit: pen.w - tx});
+    pen.text(tx, ty + 56, `${rateOf(layer.flop, 'FLOP')} for an image`, {size: 13, fit: pen.w - tx});
   };
 
   lesson('convolution', {
@@ -79,7 +79,7 @@
     },
     facts: (f) => [`An image of ${f.size} × ${f.size} takes ${rateOf(f.flop, 'FLOP')} forward, ${percentOf(f.three)} of it in 3 × 3 convolutions; a training step about three times that.`],
     claims: (f) => [`As products ${f.batch} image${f.batch > 1 ? 's take' : ' takes'} ${timeOf(f.time)} here: ${rateOf(f.rate, 'FLOP/s')}, ${percentOf(f.share)} of the peak.`],
-    height: () => 320, seconds: 8, poster: 2.6, draw,
+    height: (width) => (width < 520 ? 376 : 320), seconds: 8, poster: 2.6, draw,
     tell: (f) => `A bar for the FLOP of each of ${f.work.length} convolutions, and one of them as a matrix product.`,
     chart: (f) => ({title: 'One image forward, GFLOP', x: {title: 'edge of the image'}, y: {}, drag: 'size', here: [f.size, f.flop / 1e9], limits: [['3.8 (multiply-adds at 224)', 3.8]], series: [{points: Array.from({length: 13}, (_, i) => 64 + 32 * i).map((size) => [size, total(size) / 1e9])}]}),
     depth: ['A convolution of k × k taps from a to b channels on h × w pixels is a product of (h w) × (k² a) × b: 2 h w k² a b FLOP. He et al. give 3.8 × 10⁹ multiply-adds. The first block of a stage halves the image in its 3 × 3 convolution, as PyTorch does, which makes 4.1 × 10⁹.', 'ridge times the products alone; gathering the taps, normalisation and ReLU are not in the sum.'],

@@ -18,7 +18,7 @@
     pen.text(0, 16, 'forward', {size: 13, bold: true});
     pen.text(0, low + 46, 'backward', {size: 13, bold: true});
     pen.box(0, tape - 22, pen.w, 44, {fill: 'sand', round: 4});
-    pen.text(pen.w - 8, tape - 6, 'memory: the tape', {size: 12, align: 'right', fill: 'soft'});
+    pen.text(0, tape - 28, 'memory: the tape', {size: 12, fill: 'soft'});
     for (let i = 0; i <= n; ++i) {
       const x = at(i);
       const kept = i === 0 || i === n || !again;
