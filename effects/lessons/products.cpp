@@ -82,6 +82,21 @@ std::vector<double> counts_of_blocks(std::int64_t sms) {
     return counts;
 }
 
+/// Names the counts that the text speaks of. What was asked for stands there once more, because a
+/// point has one name.
+void name_waves(Series& series, std::int64_t sms, std::int64_t asked) {
+    for (Point& point : series.points) {
+        const auto count = static_cast<std::int64_t>(point.x);
+        if (count == sms) point.name = "full";
+        if (count == sms + 1) point.name = "one more";
+        if (count == 4 * sms) point.name = "four each";
+    }
+    const auto found = algorithms::find(series.points, static_cast<double>(asked), &Point::x);
+    Point again = *found;
+    again.name = "asked";
+    series.points.insert(found + 1, std::move(again));
+}
+
 }  // namespace
 
 Plan tiling_plan(const Subject& subject) {
@@ -148,19 +163,7 @@ Plan wave_quantization_plan(const Subject& subject) {
     const std::vector<double> counts = with(counts_of_blocks(sms), asked);
     Series time = sweep("blocks", "tiles of 128 x 128", counts, blocks);
     Series rate = sweep("rate", "tiles of 128 x 128", counts, blocks);
-    for (Series* series : {&time, &rate}) {
-        for (Point& point : series->points) {
-            const auto count = static_cast<std::int64_t>(point.x);
-            if (count == sms) point.name = "full";
-            if (count == sms + 1) point.name = "one more";
-            if (count == 4 * sms) point.name = "four each";
-        }
-        // A point has one name; what was asked for stands there once more.
-        Point again = *algorithms::find(series->points, static_cast<double>(asked), &Point::x);
-        again.name = "asked";
-        series->points.push_back(std::move(again));
-        series->joined = false;
-    }
+    for (Series* series : {&time, &rate}) name_waves(*series, sms, asked);
     plan.figures.push_back({.title = "Time against thread blocks, k = 4096, bf16",
                             .x = {.title = "Thread blocks"},
                             .y = {.title = "Time", .unit = "us"},

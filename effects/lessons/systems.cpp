@@ -126,6 +126,20 @@ std::string step_of(const Mlp& mlp, std::int64_t steps) {
     return all;
 }
 
+/// The products of a layer of 4096, by batch.
+std::vector<Named> kernels_by_batch() {
+    std::vector<Named> kernels;
+    for (const std::int64_t batch : {16, 64, 256, 1024, 16384}) {
+        const Mlp mlp{.batch = batch, .layers = 1};
+        const std::string rows = fmt::format("batch {}", batch);
+        kernels.push_back(
+            {rows + ", forward", product(mlp.batch, mlp.width, mlp.width, " b_layout=column", 1)});
+        kernels.push_back({rows + ", grad input", inputs_of(mlp)});
+        kernels.push_back({rows + ", grad weight", weights_of(mlp)});
+    }
+    return kernels;
+}
+
 /// A series over message sizes; `{}` in `words` is the size.
 Series messages(const char* id, const char* name, std::string words, Quantity quantity) {
     const auto amount = [](std::int64_t bytes) { return static_cast<double>(bytes); };
@@ -429,14 +443,7 @@ Plan mlp_plan(const Subject& subject) {
     plan.figures.push_back(time(
         "width", "width", "Width", doubling(1024, 8192, 2),
         [](std::int64_t n) { return step_of({.width = n}, 1); }, true));
-    for (const std::int64_t batch : {16, 64, 256, 1024, 16384}) {
-        const Mlp mlp{.batch = batch, .layers = 1};
-        const std::string rows = fmt::format("batch {}", batch);
-        plan.kernels.push_back(
-            {rows + ", forward", product(mlp.batch, mlp.width, mlp.width, " b_layout=column", 1)});
-        plan.kernels.push_back({rows + ", grad input", inputs_of(mlp)});
-        plan.kernels.push_back({rows + ", grad weight", weights_of(mlp)});
-    }
+    plan.kernels = kernels_by_batch();
     plan.formula = "a layer: 2 b w^2 FLOP forward, 4 b w^2 backward; the update moves 6 w^2 bytes";
     plan.ratio = {.what = "Time of a step at batch 1024 over batch 16",
                   .above = "batch@1024",
