@@ -88,6 +88,7 @@ int calibrate(const Context& context, const CalibrateArguments& arguments) {
     if (arguments.check) throw InputError("check: --check goes with --built-in");
     if (!arguments.data.empty()) throw InputError("data: --data goes with --built-in");
     if (!arguments.software.empty()) throw InputError("software: --software goes with --built-in");
+    if (!arguments.fits.empty()) throw InputError("fits: --fits goes with --built-in");
     if (!arguments.rows.empty()) return calibrate_from_rows(context, arguments);
     if (!arguments.keep.empty()) throw InputError("keep: --keep goes with --rows");
     if (arguments.full) return calibrate_fully(context, arguments);
@@ -104,6 +105,10 @@ void add_built_in_options(CommandLine& line, CalibrateArguments& arguments) {
         .group("With --built-in");
     line.option("--software", arguments.software,
                 "with --built-in: only these, NAME or NAME-VERSION, separated by commas")
+        .value("NAMES")
+        .group("With --built-in");
+    line.option("--fits", arguments.fits,
+                "with --built-in: only these fits of the plan, separated by commas")
         .value("NAMES")
         .group("With --built-in");
     line.option("--tree", arguments.tree, "with --built-in: the source tree (default: .)")

@@ -35,6 +35,7 @@ struct CalibrateArguments {
     std::string data;       ///< folder of public tables
     std::string tree = ".";
     std::string software;  ///< names separated by commas; empty: all
+    std::string fits;      ///< programs separated by commas; empty: all
 };
 
 /// The description that an overlay adds to: of --gpu, else of the GPU that the driver names.

@@ -10,6 +10,7 @@
 #include "cli/console/table.h"
 #include "hardware/document.h"
 #include "hardware/error.h"
+#include "measure/fit/built_difference.h"
 #include "measure/fit/built_in.h"
 #include "plot/export.h"
 
@@ -36,17 +37,16 @@ measure::CalibrationPlan wanted_fits(const CalibrateArguments& arguments,
     }
     const std::vector<std::string> gpus =
         arguments.gpu.given() ? arguments.gpu.names() : std::vector<std::string>();
-    const auto names = [](const std::vector<std::string>& all, const std::string& name) {
-        return std::find(all.begin(), all.end(), name) != all.end();
+    // Whether a list of what was asked for, if there is one, names any of these.
+    const auto asked = [](const std::vector<std::string>& list,
+                          const std::vector<std::string>& names) {
+        return list.empty() || std::find_first_of(list.begin(), list.end(), names.begin(),
+                                                  names.end()) != list.end();
     };
+    const std::vector<std::string> programs = listed(arguments.fits);
     std::erase_if(plan.fits, [&](const measure::PlannedFit& fit) {
-        if (!software.empty() &&
-            std::none_of(fit.software.begin(), fit.software.end(),
-                         [&](const auto& each) { return names(software, each); })) {
-            return true;
-        }
-        return !gpus.empty() && std::none_of(fit.gpus.begin(), fit.gpus.end(),
-                                             [&](const auto& each) { return names(gpus, each); });
+        return !asked(software, fit.software) || !asked(gpus, fit.gpus) ||
+               !asked(programs, {fit.program});
     });
     if (plan.fits.empty()) {
         throw InputError("no fit of the plan is for these GPUs and this software", {.file = file});
@@ -54,10 +54,22 @@ measure::CalibrationPlan wanted_fits(const CalibrateArguments& arguments,
     return plan;
 }
 
-/// Whether the file has this text; says so if not.
-bool is_same(const Context& context, const std::string& path, const std::string& text) {
-    if (std::filesystem::exists(path) && hardware::read_text_file(path) == text) return true;
+/// Whether the file agrees with what was made; says where not.
+bool agrees(const Context& context, const std::string& path, const measure::BuiltFile& made) {
+    if (!std::filesystem::exists(path)) {
+        context.err << "ridge: " << printable(path) << " is missing\n";
+        return false;
+    }
+    const auto all = measure::differences(made, hardware::read_text_file(path));
+    if (all.empty()) return true;
     context.err << "ridge: " << printable(path) << " is not what the records give\n";
+    constexpr std::size_t most = 10;
+    constexpr std::size_t most_text = 40;
+    for (std::size_t i = 0; i < std::min(most, all.size()); ++i) {
+        context.err << "  " << all[i].field << ": " << all[i].committed.substr(0, most_text)
+                    << " -> " << all[i].made.substr(0, most_text) << '\n';
+    }
+    if (all.size() > most) context.err << "  and " << all.size() - most << " more\n";
     return false;
 }
 
@@ -79,7 +91,7 @@ int calibrate_built_in(const Context& context, const CalibrateArguments& argumen
     for (const measure::BuiltFile& file : built.files) {
         const std::string path = arguments.tree + "/" + file.path;
         if (arguments.check) {
-            same = is_same(context, path, file.text) && same;
+            same = agrees(context, path, file) && same;
             continue;
         }
         std::filesystem::create_directories(std::filesystem::path(path).parent_path());

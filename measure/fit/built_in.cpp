@@ -53,6 +53,7 @@ PlannedFit planned(const hardware::Row& row, std::vector<hardware::Problem>& pro
                    .source = row.text("source"),
                    .records = texts("records"),
                    .tables = texts("tables"),
+                   .date = row.text("date"),
                    .location = row.location};
     if (fit.program != residual_program && program_named(fit.program) == nullptr) {
         problems.push_back({row.location, "unknown program \"" + fit.program + "\""});
@@ -154,10 +155,11 @@ class Builder {
 
     [[nodiscard]] Inputs inputs_of(const PlannedFit& fit) const {
         Inputs inputs;
+        inputs.date = fit.date;
         for (const std::string& name : fit.records) {
             inputs.paths.push_back(request_.tree + "/" + name);
         }
-        if (!fit.records.empty()) inputs.date = newest_date(inputs.paths);
+        if (!fit.records.empty()) inputs.date = std::max(inputs.date, newest_date(inputs.paths));
         for (const std::string& name : fit.tables) {
             inputs.paths.push_back(request_.data + "/" + name);
         }

@@ -14,6 +14,7 @@
 //   source = "NATFIT"                        # key of the source in the file
 //   records = ["records/h200-sxm"]           # below the source tree; or:
 //   tables = ["attention_decode_b200.csv"]   # below --data
+//   date = "2026-11-22"                      # of the tables
 //
 //   [model.torch]                            # where parameters start (fit_starts.h)
 //   first_dram = { value = "0.7 us", source = "START" }
@@ -48,6 +49,7 @@ struct PlannedFit {
     std::string source;
     std::vector<std::string> records;
     std::vector<std::string> tables;
+    std::string date;  ///< of the tables
     Location location;
 };
 

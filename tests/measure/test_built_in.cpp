@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hardware/loader.h"
+#include "measure/fit/built_difference.h"
 #include "measure/fit/fit_starts.h"
 #include "measure/record/record.h"
 #include "measure/run/measure.h"
@@ -99,7 +100,7 @@ TEST_CASE("calibrations are made from records, and the same again", "[built_in]"
 TEST_CASE("fits to public tables are left out without them", "[built_in]") {
     const std::string tables =
         "[[fit]]\nprogram = \"collective\"\ngpus = [\"b200\"]\nsoftware = [\"nccl\"]\n"
-        "source = \"NCCLFIT\"\ntables = [\"collectives_b200.csv\"]\n";
+        "source = \"NCCLFIT\"\ntables = [\"collectives_b200.csv\"]\ndate = \"2026-11-22\"\n";
     const Built built =
         build_calibrations(read_plan(plan_header + tables, "plan.toml"),
                            {.catalogue = model::catalogue(), .tree = ".", .data = {}});
@@ -167,6 +168,36 @@ TEST_CASE("the digest follows contents and names, in any order", "[built_in]") {
     CHECK(digest_of_files({folder.path()}) == digest);
     write(b, "Second");
     CHECK(digest_of_files({a, b}) != digest);
+}
+
+TEST_CASE("what differs between two calibrations is said field by field", "[built_in]") {
+    const std::string head =
+        "schema = 1\nkind = \"calibration\"\nname = \"h200-sxm.pytorch-2.11\"\nchip = "
+        "\"h200-sxm\"\n"
+        "software = \"pytorch-2.11\"\n[sources]\nTORCHFIT = { kind = \"measured\", text = \"a "
+        "fit\", records "
+        "= \"records\", digest = \"DIGEST\" }\n[model.torch]\n";
+    const auto file = [&](const std::string& combine, const std::string& digest = "0123") {
+        std::string text = head + "combine = { value = \"" + combine +
+                           " us\", source = \"TORCHFIT\", note = \"" + combine + "\" }\n";
+        return text.replace(text.find("DIGEST"), 6, digest);
+    };
+    const BuiltFile made{.path = "calibration/h200-sxm/pytorch-2.11.toml", .text = file("3.0")};
+    CHECK(differences(made, file("3.0")).empty());
+    CHECK(differences(made, file("3.0002")).empty());
+    const auto other = differences(made, file("3.001"));
+    REQUIRE(other.size() == 1);
+    CHECK(other[0].field == "model.torch.combine");
+    CHECK(other[0].committed == "3.001 us");
+    CHECK(other[0].made == "3.0 us");
+    const auto inputs = differences(made, file("3.0", "4567"));
+    REQUIRE(inputs.size() == 1);
+    CHECK(inputs[0].field == "TORCHFIT");
+    const auto more =
+        differences(made, file("3.0") + "partial = { value = \"1 us\", source = \"TORCHFIT\" }\n");
+    REQUIRE(more.size() == 1);
+    CHECK(more[0].made.empty());
+    CHECK(differences(made, "broken").size() == 1);
 }
 
 TEST_CASE("every calibration is written as it reads", "[built_in]") {
