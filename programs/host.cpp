@@ -1,70 +1,98 @@
 #include "programs/host.h"
 
-#include <array>
+#include <algorithm>
+#include <vector>
 
+#include "hardware/document.h"
 #include "hardware/error.h"
+#include "hardware/units.h"
+#include "programs/graph/costs.h"
 
 namespace ridge::programs {
 namespace {
 
-using units::us;
+struct HostTable {
+    std::vector<Host> hosts;
+    std::vector<std::string> gpus;           ///< of each host: how the names of its chips begin
+    std::vector<std::string> measured_with;  ///< the same of chips whose records it comes from
+};
 
-// In launches of a small kernel, except for the gaps (W5).
-constexpr double launches_of_kernel = 2.04;
-constexpr double launches_of_gradient_kernel = 3.01;
-constexpr double launches_of_update_kernel = 2.01;
-constexpr double launches_of_layer = 21.5;
-constexpr double launches_of_step = 71.0;
-constexpr double launches_of_training_step = 171.0;
-constexpr double launches_of_graph = 3.6;
-constexpr double launches_of_graph_kernel = 0.03;
+std::string text_of(const hardware::Node& row, std::string_view key) {
+    const hardware::Node* const node = row.child(key);
+    RIDGE_CONTRACT(node != nullptr);
+    return std::string(node->text);
+}
 
-constexpr std::array<Host, 2> measured{
-    Host{.name = "xeon-h200", .processor = "Intel Xeon, virtual, with an H200", .launch = 9.6 * us},
-    Host{.name = "xeon-h100",
-         .processor = "Intel Xeon, virtual, with an H100",
-         .launch = 13.8 * us}};
+HostTable read_hosts() {
+    HostTable table;
+    for (const hardware::EmbeddedFile& file : embedded_hosts()) {
+        const hardware::Document document =
+            hardware::parse_document(file.text, std::string(file.path));
+        RIDGE_CONTRACT(!document.problem);
+        for (const hardware::Node& row : document.root.child("host")->children) {
+            table.hosts.push_back({.name = text_of(row, "name"),
+                                   .processor = text_of(row, "processor"),
+                                   .launch = parse_quantity<Time>(text_of(row, "launch"))});
+            table.gpus.push_back(text_of(row, "gpus"));
+            table.measured_with.push_back(text_of(row, "measured_with"));
+        }
+    }
+    return table;
+}
+
+const HostTable& measured() {
+    static const HostTable table = read_hosts();
+    return table;
+}
+
+/// The first of the beginnings that a name has; their number if it has none.
+std::size_t beginning_of(std::string_view name, const std::vector<std::string>& beginnings) {
+    const auto found =
+        std::find_if(beginnings.begin(), beginnings.end(),
+                     [name](const std::string& each) { return name.starts_with(each); });
+    return static_cast<std::size_t>(found - beginnings.begin());
+}
 
 }  // namespace
 
 Time Host::per_kernel() const {
-    return launches_of_kernel * launch;
+    return cost("host.kernel") * launch;
 }
 Time Host::per_gradient_kernel() const {
-    return launches_of_gradient_kernel * launch;
+    return cost("host.gradient_kernel") * launch;
 }
 Time Host::per_update_kernel() const {
-    return launches_of_update_kernel * launch;
+    return cost("host.update_kernel") * launch;
 }
 Time Host::per_layer() const {
-    return launches_of_layer * launch;
+    return cost("host.layer") * launch;
 }
 Time Host::per_step() const {
-    return launches_of_step * launch;
+    return cost("host.step") * launch;
 }
 Time Host::per_training_step() const {
-    return launches_of_training_step * launch;
+    return cost("host.training_step") * launch;
 }
 Time Host::per_graph(std::int64_t kernels) const {
-    return (launches_of_graph + launches_of_graph_kernel * static_cast<double>(kernels)) * launch;
+    return (cost("host.graph") + cost("host.graph_kernel") * static_cast<double>(kernels)) * launch;
 }
 
 Time gap_of_stream() {
-    return 3.8 * us;
+    return time_cost("host.gap_of_stream");
 }
 Time gap_of_graph() {
-    return 0.37 * us;
+    return time_cost("host.gap_of_graph");
 }
 
 std::span<const Host> hosts() {
-    return measured;
+    return measured().hosts;
 }
 
 const Host& find_host(std::string_view name) {
     std::string names;
-    for (const Host& host : measured) {
+    for (const Host& host : hosts()) {
         if (host.name == name) return host;
-        names += (names.empty() ? "" : ", ") + std::string(host.name);
+        names += (names.empty() ? "" : ", ") + host.name;
     }
     throw InputError("host '" + std::string(name) + "' is not known", {}, "one of " + names);
 }
@@ -75,11 +103,12 @@ Host at_launch(Host host, Time launch) {
 }
 
 const Host& host_beside(std::string_view gpu) {
-    return gpu.starts_with("h100") ? measured[1] : measured[0];
+    const std::size_t place = beginning_of(gpu, measured().gpus);
+    return hosts()[place < hosts().size() ? place : 0];
 }
 
 bool has_measured_host(std::string_view gpu) {
-    return gpu.starts_with("h100-sxm") || gpu.starts_with("h200-sxm");
+    return beginning_of(gpu, measured().measured_with) < hosts().size();
 }
 
 }  // namespace ridge::programs

@@ -8,7 +8,8 @@
 // Method: the speed of a host is set by the time that it takes to launch one small kernel. Its
 // other times are multiples of that time, with the same factors for all hosts: for a kernel of
 // eager PyTorch, for the Python of a transformers layer and of the whole model, for a kernel of the
-// backward pass. scripts/fit/host.py fits the factors to measured steps (W5 of docs/models.md). A
+// backward pass. Hosts are data (hardware/hosts/hosts.toml), the factors are costs of PyTorch
+// (software/pytorch-2.11/costs.toml); scripts/fit/host.py fits them to measured steps (W5 of docs/models.md). A
 // GPU without a measured host gets the faster one.
 // Limits: both hosts are virtual machines, on which the time of the same launch varied by a factor
 // of up to 1.6 from one second to the next.
@@ -19,14 +20,15 @@
 #include <string>
 #include <string_view>
 
+#include "hardware/embedded.h"
 #include "hardware/quantity.h"
 
 namespace ridge::programs {
 
 struct Host {
-    std::string_view name;
-    std::string_view processor;
-    Time launch;  ///< of one small kernel, in a loop
+    std::string name;
+    std::string processor;
+    Time launch{};  ///< of one small kernel, in a loop
 
     /// Of a kernel dispatched without gradients or in the forward pass.
     [[nodiscard]] Time per_kernel() const;
@@ -54,6 +56,9 @@ struct Host {
 [[nodiscard]] Host at_launch(Host host, Time launch);
 /// The host that was measured with this GPU; without one, the faster of the measured ones.
 [[nodiscard]] const Host& host_beside(std::string_view gpu);
+
+/// The file in the binary. The build generates the definition.
+[[nodiscard]] std::span<const hardware::EmbeddedFile> embedded_hosts();
 
 /// Whether a host was measured with this GPU, so that the host's times are not assumed.
 [[nodiscard]] bool has_measured_host(std::string_view gpu);

@@ -19,25 +19,6 @@ using enum Origin;
 using enum Need;
 constexpr hardware::Range message_bytes{1.0, 1e12};
 
-/// A ring through PCIe switches that was not measured: hop times of the tuner's PCIe table, no
-/// LL128.
-FabricParameters pcie_fabric(Bandwidth pcie) {
-    return {.link = pcie,
-            .ll_start = 7.5 * units::us,
-            .ll_hop = 1.4 * units::us,
-            .simple = {15.0 * units::us, 7.0 * units::us, 0.8},
-            .tuner_ll = 0.4 * pcie,
-            .engage = 3.7 * units::us,
-            .local_share = 0.5,
-            .peer_ll_start = 10.5 * units::us,
-            .peer_ll_peer = 0.9 * units::us,
-            .peer_ll_bandwidth = 4.1 * units::GB / units::s,
-            .peer_start = 13.0 * units::us,
-            .peer_rate = 0.75,
-            .peer_fill = 22.0 * units::us,
-            .peer_fill_bytes = 1.0 * units::MB};
-}
-
 // clang-format off
 using F = FabricParameters;
 using P = ProtocolCost;
@@ -63,6 +44,23 @@ constexpr std::array nvls_table{
     parameter<&F::nvls_gpus>("gpus", {2.0, 1e6}, "least number of GPUs for which the switch adds (NVLS)", {assumed}, required),
     parameter<&F::nvls_start>("start", span_of_time, "start", {tables}, required),
     parameter<&F::nvls_rate>("rate", share_of_peak, "bus bandwidth over the link rate", {tables}, required),
+};
+
+constexpr std::array pcie_table{
+    parameter<&F::ll_start>("ll_start", span_of_time, "ring with protocol LL: kernel and first synchronisation", {assumed}, required),
+    parameter<&F::ll_hop>("ll_hop", span_of_time, "ring with protocol LL: time of one step", {assumed}, required),
+    parameter<&F::simple, &P::start>("start", span_of_time, "ring with protocol Simple: kernel and first synchronisation", {assumed}, required),
+    parameter<&F::simple, &P::hop>("hop", span_of_time, "ring with protocol Simple: one step", {assumed}, required),
+    parameter<&F::simple, &P::rate>("rate", share_of_peak, "ring with protocol Simple: wire bandwidth over the PCIe rate", {assumed}, required),
+    parameter<&F::engage>("engage", span_of_time, "ring with protocol LL: added start time when all channels run", {assumed}, required),
+    parameter<&F::local_share>("local_share", factor, "share of its own part that a GPU copies or adds in a ring, beside the wire", {assumed}, required),
+    parameter<&F::peer_ll_start>("peer_ll_start", span_of_time, "all-to-all and send with protocol LL: start", {assumed}, required),
+    parameter<&F::peer_ll_peer>("peer_ll_peer", span_of_time, "all-to-all and send with protocol LL: each further peer", {assumed}, required),
+    parameter<&F::peer_ll_bandwidth>("peer_ll_rate", data_rate, "all-to-all and send with protocol LL: bandwidth of the one channel of a peer", {assumed}, required),
+    parameter<&F::peer_start>("peer_start", span_of_time, "all-to-all and send with protocol Simple: start", {assumed}, required),
+    parameter<&F::peer_rate>("peer_rate", share_of_peak, "all-to-all and send with protocol Simple: wire bandwidth over the PCIe rate", {assumed}, required),
+    parameter<&F::peer_fill>("peer_fill", span_of_time, "all-to-all and send with protocol Simple: longest fill of the pipeline", {assumed}, required),
+    parameter<&F::peer_fill_bytes>("peer_fill_bytes", message_bytes, "all-to-all and send with protocol Simple: bytes at which 63 % of that fill is reached", {assumed}, required),
 };
 
 using S = SendCosts;
@@ -105,9 +103,13 @@ constexpr auto place = [](auto& machine) { return machine.fabric ? &*machine.fab
 constexpr auto switch_place = [](auto& machine) {
     return machine.fabric && machine.fabric->nvls_gpus > 0 ? &*machine.fabric : nullptr;
 };
+constexpr auto pcie_place = [](auto& machine) {  // which has no LL128
+    return machine.fabric && machine.fabric->ll128_rate == 0.0 ? &*machine.fabric : nullptr;
+};
 constexpr std::array places{
     section<F, place>("collective", "collectives", ring_table),
-    section<F, switch_place>("collective.nvls", "all-reduce in the switch", nvls_table)};
+    section<F, switch_place>("collective.nvls", "all-reduce in the switch", nvls_table),
+    section<F, pcie_place>("collective.pcie", "collectives through PCIe switches", pcie_table)};
 
 constexpr auto send_place = [](auto& machine) {
     return machine.fabric ? &machine.fabric->send : nullptr;
@@ -165,7 +167,9 @@ std::optional<FabricParameters> resolve_fabric(const Description& gpu) {
 std::optional<FabricParameters> resolve_host_fabric(const Description& gpu) {
     const auto pcie = gpu.quantity<Bandwidth>("pcie.per_direction");
     if (!pcie || !has(gpu, memory_sections()[0], "read_efficiency")) return std::nullopt;
-    FabricParameters fabric = pcie_fabric(*pcie);
+    FabricParameters fabric{.link = *pcie};
+    if (!read_section(gpu, places[2], fabric)) return std::nullopt;
+    fabric.tuner_ll = fabric.simple.rate / 2.0 * *pcie;  // half of what LL sends is flags
     read_send(gpu, fabric);
     return fabric;
 }

@@ -3,20 +3,16 @@
 #include <utility>
 
 #include "programs/aten/operations.h"
+#include "programs/graph/costs.h"
 
 namespace ridge::programs {
 namespace {
 
-/// The 8 % and 92 % quantiles of measured / predicted were 0.87 and 1.32 for the 552 calls from
-/// which S6 was derived; the band is a little wider, because other shapes scatter more.
-constexpr double band_low = 0.8;
-constexpr double band_high = 1.35;
-
 /// The kernels replace the times of the steps; the steps still give the work.
 void take_kernels(CallPrediction& one, const KernelTime& kernels) {
     one.answer.time = kernels.time;
-    one.answer.low = std::max(kernels.lower_bound, kernels.time * band_low);
-    one.answer.high = kernels.time * band_high;
+    one.answer.low = std::max(kernels.lower_bound, kernels.time * cost("work.band_low"));
+    one.answer.high = kernels.time * cost("work.band_high");
     one.lower_bound = kernels.lower_bound;
     one.bound = name_of(kernels.memory_bound ? model::Bound::memory : model::Bound::compute);
     one.limiter = kernels.streams ? "dram" : "multiprocessors";
@@ -24,8 +20,8 @@ void take_kernels(CallPrediction& one, const KernelTime& kernels) {
 
 void add_work(CallPrediction& one, const KernelTime& work) {
     one.answer.time += work.time;
-    one.answer.low += work.time * band_low;
-    one.answer.high += work.time * band_high;
+    one.answer.low += work.time * cost("work.band_low");
+    one.answer.high += work.time * cost("work.band_high");
     if (work.time * 2.0 > one.answer.time) one.limiter = "multiprocessors";
 }
 

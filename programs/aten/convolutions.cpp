@@ -8,6 +8,7 @@
 #include "model/core/fields.h"
 #include "model/expression/expression.h"
 #include "programs/aten/rules.h"
+#include "programs/graph/costs.h"
 
 namespace ridge::programs {
 namespace {
@@ -149,35 +150,39 @@ std::int64_t channel_unit(const Convolution& conv) {
 }
 
 double ends_of(const Convolution& conv) {
-    return 0.075 * static_cast<double>(conv.size);
+    return cost("convolution.ends") * static_cast<double>(conv.size);
 }
 
 KernelWork forward_product(const Convolution& conv) {
     const std::int64_t k = conv.taps * rounded_up(conv.channels, channel_unit(conv));
     const bool narrow = conv.is_narrow();
-    return implicit_product(conv,
-                            {.m = conv.out_pixels,
-                             .n = conv.filters,
-                             .k = static_cast<double>(k),
-                             .efficiency_narrow = narrow ? 0.45 : 0.58,
-                             .efficiency = narrow ? 0.45 : 0.8,
-                             .ends = ends_of(conv),
-                             .split = false},
-                            conv.read() + static_cast<double>(conv.results()));
+    return implicit_product(
+        conv,
+        {.m = conv.out_pixels,
+         .n = conv.filters,
+         .k = static_cast<double>(k),
+         .efficiency_narrow =
+             cost(narrow ? "convolution.forward_few" : "convolution.forward_narrow"),
+         .efficiency = cost(narrow ? "convolution.forward_few" : "convolution.forward"),
+         .ends = ends_of(conv),
+         .split = false},
+        conv.read() + static_cast<double>(conv.results()));
 }
 
 KernelWork input_product(const Convolution& conv) {
     const std::int64_t k = conv.taps * rounded_up(conv.filters, channel_unit(conv));
     const bool strided = conv.steps > 1;
-    return implicit_product(conv,
-                            {.m = conv.in_pixels,
-                             .n = conv.channels,
-                             .k = static_cast<double>(k) / static_cast<double>(conv.steps),
-                             .efficiency_narrow = strided ? 0.6 : 0.58,
-                             .efficiency = strided ? 0.6 : 0.8,
-                             .ends = ends_of(conv),
-                             .split = false},
-                            static_cast<double>(conv.inputs() + conv.results()));
+    return implicit_product(
+        conv,
+        {.m = conv.in_pixels,
+         .n = conv.channels,
+         .k = static_cast<double>(k) / static_cast<double>(conv.steps),
+         .efficiency_narrow =
+             cost(strided ? "convolution.input_strided" : "convolution.input_narrow"),
+         .efficiency = cost(strided ? "convolution.input_strided" : "convolution.input"),
+         .ends = ends_of(conv),
+         .split = false},
+        static_cast<double>(conv.inputs() + conv.results()));
 }
 
 KernelWork weight_product(const Convolution& conv) {
@@ -187,12 +192,12 @@ KernelWork weight_product(const Convolution& conv) {
                             {.m = conv.filters,
                              .n = conv.taps * rounded_up(conv.channels, 8),
                              .k = static_cast<double>(conv.out_pixels),
-                             .efficiency_narrow = narrow ? 0.25
-                                                  : wide ? 0.2
-                                                         : 0.5,
-                             .efficiency = narrow ? 0.25
-                                           : wide ? 0.35
-                                                  : 0.65,
+                             .efficiency_narrow = cost(narrow ? "convolution.weight_few"
+                                                       : wide ? "convolution.weight_wide_narrow"
+                                                              : "convolution.weight_narrow"),
+                             .efficiency = cost(narrow ? "convolution.weight_few"
+                                                : wide ? "convolution.weight_wide"
+                                                       : "convolution.weight"),
                              .ends = 0.0,
                              .split = true},
                             conv.read() + static_cast<double>(conv.results()));
@@ -207,7 +212,7 @@ KernelWork unaligned_product(const Convolution& conv, std::int64_t n, std::int64
     return {.moved = static_cast<double>((conv.inputs() + conv.results()) * conv.size),
             .tensor_flop = 2.0 * static_cast<double>(rows * columns) * static_cast<double>(k),
             .useful_flop = 2.0 * static_cast<double>(conv.in_pixels * n * k),
-            .efficiency = 0.22,
+            .efficiency = cost("convolution.unaligned"),
             .type = conv.type,
             .tiles = rows / tile * (columns / tile)};
 }
@@ -217,15 +222,13 @@ void add_turn(std::vector<KernelWork>& kernels, const Convolution& conv, std::in
               std::int64_t channels) {
     const std::int64_t whole = rounded_up(channels, 16 / std::min<std::int64_t>(16, conv.size));
     if (!conv.channels_first && whole == channels) return;
-    constexpr double per_element = 0.45;
-    constexpr double per_pixel = 11.0;  // with few channels, most of a warp is idle
-    constexpr double per_padded = 0.43;
     const auto count = static_cast<double>(pixels);
     kernels.push_back(
         {.moved = count * static_cast<double>((channels + whole) * conv.size),
          .clocks = count * (conv.channels_first
-                                ? std::max(per_element * static_cast<double>(channels), per_pixel)
-                                : per_padded * static_cast<double>(whole))});
+                                ? std::max(cost("convolution.turn") * static_cast<double>(channels),
+                                           cost("convolution.turn_pixel"))
+                                : cost("convolution.turn_padded") * static_cast<double>(whole))});
     if (whole != channels) {  // the padding is cleared first
         kernels.push_back({.moved = count * static_cast<double>(whole * conv.size)});
     }
@@ -234,10 +237,9 @@ void add_turn(std::vector<KernelWork>& kernels, const Convolution& conv, std::in
 /// Filters also have their channels first, in planes of a few taps.
 void add_turned_filters(std::vector<KernelWork>& kernels, const Convolution& conv) {
     if (!conv.channels_first || conv.taps == 1) return;
-    constexpr double per_element = 1.45;
     const auto count = static_cast<double>(conv.groups * conv.filters * conv.channels * conv.taps);
-    kernels.push_back(
-        {.moved = 2.0 * count * static_cast<double>(conv.size), .clocks = per_element * count});
+    kernels.push_back({.moved = 2.0 * count * static_cast<double>(conv.size),
+                       .clocks = cost("convolution.turn_filter") * count});
 }
 
 /// One channel per group: clocks of one SM for each element.
@@ -256,27 +258,43 @@ KernelWork forward_by_channel(const Convolution& conv) {
     const auto steps = static_cast<double>(conv.steps);
     if (!conv.channels_first) {
         // Tiles of pixels also load the border around them.
-        const double border = 1.3 * (std::sqrt(taps) - 1.0) / std::sqrt(conv.out_plane());
-        return by_element(conv, conv.results(), (0.17 * steps + 0.032 * taps) * (1.0 + border));
+        const double border =
+            cost("convolution.border") * (std::sqrt(taps) - 1.0) / std::sqrt(conv.out_plane());
+        return by_element(
+            conv, conv.results(),
+            (cost("convolution.channel_step") * steps + cost("convolution.channel_tap") * taps) *
+                (1.0 + border));
     }
     return by_element(conv, conv.results(),
-                      is_written_out(taps) ? 1.5 + 0.12 * taps : 0.185 * taps);
+                      is_written_out(taps) ? cost("convolution.written_out") +
+                                                 cost("convolution.written_out_tap") * taps
+                                           : cost("convolution.any_tap") * taps);
 }
 
 KernelWork input_by_channel(const Convolution& conv) {
     const auto taps = static_cast<double>(conv.taps);
-    if (!conv.channels_first) return by_element(conv, conv.inputs(), 0.07 + 0.09 * taps);
-    return by_element(conv, conv.inputs(), is_written_out(taps) ? 4.1 + 0.04 * taps : 0.24 * taps);
+    if (!conv.channels_first)
+        return by_element(
+            conv, conv.inputs(),
+            cost("convolution.input_channel") + cost("convolution.input_channel_tap") * taps);
+    return by_element(conv, conv.inputs(),
+                      is_written_out(taps) ? cost("convolution.input_written_out") +
+                                                 cost("convolution.input_written_out_tap") * taps
+                                           : cost("convolution.input_any_tap") * taps);
 }
 
 KernelWork weights_by_channel(const Convolution& conv) {
     const auto taps = static_cast<double>(conv.taps);
     const auto steps = static_cast<double>(conv.steps);
     if (!conv.channels_first) {
-        return by_element(conv, conv.results(), 0.35 * steps + 0.021 * taps);
+        return by_element(conv, conv.results(),
+                          cost("convolution.weight_channel_step") * steps +
+                              cost("convolution.weight_channel_tap") * taps);
     }
     // A small plane does not fill the warps that process it.
-    return by_element(conv, conv.results(), 0.37 * taps * (1.0 + 60.0 / conv.out_plane()));
+    return by_element(conv, conv.results(),
+                      cost("convolution.weight_any_tap") * taps *
+                          (1.0 + cost("convolution.weight_plane") / conv.out_plane()));
 }
 
 /// Groups with long filters: one group after another, without tensor cores, in tiles of 64 pixels
@@ -290,8 +308,8 @@ bool is_long(const Convolution& conv) {
 std::vector<KernelWork> long_kernels(const Convolution& conv) {
     constexpr std::int64_t tile_m = 64;
     constexpr std::int64_t tile_n = 128;
-    constexpr double clocks_of_step = 231.0;  // of a block that is alone on its SM
-    constexpr double clocks_of_tile = 64.0;   // FMA of a step
+    const double clocks_of_step = cost("convolution.long_step");
+    const double clocks_of_tile = cost("convolution.long_tile");
     const auto k = static_cast<double>(conv.channels * conv.taps);
     const std::int64_t plane = conv.out_pixels / conv.images;
     const std::int64_t alone = std::min<std::int64_t>(2, conv.images - 1);

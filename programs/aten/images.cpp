@@ -7,6 +7,7 @@
 #include "hardware/checked.h"
 #include "model/expression/expression.h"
 #include "programs/aten/rules.h"
+#include "programs/graph/costs.h"
 
 namespace ridge::programs {
 namespace {
@@ -56,32 +57,40 @@ KernelWork by_channel(const Images& x, double tensors, double chain, double busy
 
 /// Channels first: each plane occupies a block, however small the plane is.
 KernelWork over_planes(const Images& x, double tensors) {
-    constexpr double least = 165.0;
-    const double clocks = 80.0 + x.plane * (0.3 + 0.1 * x.size);
-    return {.moved = tensors * x.bytes(), .clocks = x.elements / x.plane * std::max(least, clocks)};
+    const double clocks =
+        cost("images.plane_start") +
+        x.plane * (cost("images.plane_pixel") + cost("images.plane_byte") * x.size);
+    return {.moved = tensors * x.bytes(),
+            .clocks = x.elements / x.plane * std::max(cost("images.plane_least"), clocks)};
 }
 
 std::vector<KernelWork> forward_kernels(const Images& x, bool training) {
     std::vector<KernelWork> kernels;
     if (training) {
-        kernels.push_back(x.channels_last ? over_pixels(x, 1.0, 0.72, 1150.0)
-                                          : by_channel(x, 1.0, 1.0, 0.45, 1100.0));
+        kernels.push_back(
+            x.channels_last
+                ? over_pixels(x, 1.0, cost("images.moments"), cost("images.moments_channels"))
+                : by_channel(x, 1.0, cost("images.moments_chain"), cost("images.moments_busy"),
+                             cost("images.moments_block")));
         kernels.push_back({.moved = 8.0 * x.channels});  // running statistics
     }
-    kernels.push_back(x.channels_last ? over_pixels(x, 2.0, 0.36, 750.0) : over_planes(x, 2.0));
+    kernels.push_back(x.channels_last ? over_pixels(x, 2.0, cost("images.normalise"),
+                                                    cost("images.normalise_channels"))
+                                      : over_planes(x, 2.0));
     return kernels;
 }
 
 /// A gradient whose layout differs from that of its images is first reordered.
 std::vector<KernelWork> backward_kernels(const Images& x, bool reordered) {
     std::vector<KernelWork> kernels;
-    constexpr double reordering = 4.2;
-    if (reordered) kernels.push_back(over_pixels(x, 2.0, reordering, 0.0));
+    if (reordered) kernels.push_back(over_pixels(x, 2.0, cost("images.reorder"), 0.0));
     if (x.channels_last) {
-        kernels.push_back(over_pixels(x, 2.0, 0.43, 420.0));
-        kernels.push_back(over_pixels(x, 3.0, 0.49, 750.0));
+        kernels.push_back(over_pixels(x, 2.0, cost("images.sums"), cost("images.sums_channels")));
+        kernels.push_back(
+            over_pixels(x, 3.0, cost("images.gradient"), cost("images.gradient_channels")));
     } else {
-        kernels.push_back(by_channel(x, 5.0, 3.0, 0.85, 2600.0));
+        kernels.push_back(by_channel(x, 5.0, cost("images.gradient_chain"),
+                                     cost("images.gradient_busy"), cost("images.gradient_block")));
     }
     return kernels;
 }
@@ -167,10 +176,13 @@ std::optional<Understood> group_norm(const Subject& subject) {
     norm->found.kernels = {
         {.moved = images.bytes(),
          .chains = norm->rows,
-         .chain_clocks = 3000.0 + 0.9 * (images.elements / static_cast<double>(norm->rows)),
-         .block_clocks = 0.45 * (images.elements / static_cast<double>(norm->rows))},
+         .chain_clocks =
+             cost("images.group_start") +
+             cost("images.group_chain") * (images.elements / static_cast<double>(norm->rows)),
+         .block_clocks =
+             cost("images.group_busy") * (images.elements / static_cast<double>(norm->rows))},
         {.moved = 8.0 * images.channels},
-        {.moved = 2.0 * images.bytes(), .clocks = 0.6 * images.elements}};
+        {.moved = 2.0 * images.bytes(), .clocks = cost("images.group_element") * images.elements}};
     return std::move(norm->found);
 }
 
@@ -180,11 +192,11 @@ std::optional<Understood> group_norm_backward(const Subject& subject) {
     auto norm = group_norm_at(subject, 1, 8, model::Direction::backward);
     if (!norm) return {};
     const Images& images = norm->images;
-    constexpr double per_plane = 350.0;
     norm->found.kernels = {
         {.moved = 2.0 * images.bytes(),
-         .clocks = 0.6 * images.elements + per_plane * images.elements / images.plane},
-        {.moved = 3.0 * images.bytes(), .clocks = 0.9 * images.elements}};
+         .clocks = cost("images.group_element") * images.elements +
+                   cost("images.group_plane") * images.elements / images.plane},
+        {.moved = 3.0 * images.bytes(), .clocks = cost("images.group_gradient") * images.elements}};
     for (int small = 0; small < 3; ++small)
         norm->found.kernels.push_back({.moved = 8.0 * images.channels});
     return std::move(norm->found);
@@ -218,10 +230,15 @@ Pooling pooling_at(const Subject& subject, std::size_t window_place) {
 double clocks_of_pooling(const Images& x, const Pooling& pooling, bool backward) {
     const double results = x.elements / pooling.shrink;
     if (!x.channels_last) {
-        return backward ? 0.65 * x.elements * pooling.windows : 0.47 * results * pooling.taps;
+        return backward ? cost("images.max_pool_first_back") * x.elements * pooling.windows
+                        : cost("images.max_pool_first") * results * pooling.taps;
     }
-    if (!backward) return results * (2.2 + 0.24 * pooling.taps);
-    return x.elements * (0.36 + 0.48 * pooling.taps / pooling.shrink) * (1.0 + 40.0 / x.channels);
+    if (!backward)
+        return results * (cost("images.max_pool") + cost("images.max_pool_tap") * pooling.taps);
+    return x.elements *
+           (cost("images.max_pool_back") +
+            cost("images.max_pool_back_tap") * pooling.taps / pooling.shrink) *
+           (1.0 + cost("images.max_pool_back_channels") / x.channels);
 }
 
 std::optional<Understood> pooled(const Subject& subject, std::size_t place,
@@ -268,8 +285,8 @@ std::optional<Understood> averaged(const Subject& subject, std::size_t place, bo
         .result_elements = static_cast<std::int64_t>(backward ? inputs : results)};
     // With channels last, the kernel divides to find the channel of a result.
     const bool divides = backward || images_of(*x, element).channels_last;
-    const double own = divides ? 4.4 : 0.6;
-    const double each = divides ? 0.43 : 0.3;
+    const double own = cost(divides ? "images.average_divided" : "images.average");
+    const double each = cost(divides ? "images.average_divided_tap" : "images.average_tap");
     found.kernels = {{.moved = (inputs + results) * static_cast<double>(size_of(element)),
                       .clocks = backward ? inputs * (own + each * pooling.windows)
                                          : results * (own + each * pooling.taps),
@@ -298,15 +315,14 @@ std::optional<Understood> enlarged(const Subject& subject, bool backward) {
         for (const std::int64_t size : subject.call.wholes(2)) inputs *= static_cast<double>(size);
     }
     if (results < 1.0 || inputs < 1.0) return {};
-    constexpr double of_result = 0.53;
-    constexpr double of_gradient = 2.3;
     Understood found{
         .steps = {torch_step(model::Copy{.elements = x->elements(), .type = data_type(element)})},
         .family = OperatorFamily::copy,
         .result_bytes = static_cast<std::int64_t>(backward ? inputs : results) * size_of(element),
         .result_elements = static_cast<std::int64_t>(backward ? inputs : results)};
     found.kernels = {{.moved = (inputs + results) * static_cast<double>(size_of(element)),
-                      .clocks = backward ? of_gradient * inputs : of_result * results,
+                      .clocks = backward ? cost("images.enlarged_back") * inputs
+                                         : cost("images.enlarged") * results,
                       .floors = 1.0}};
     return found;
 }

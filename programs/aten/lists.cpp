@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "programs/aten/rules.h"
+#include "programs/graph/costs.h"
 
 namespace ridge::programs {
 namespace {
@@ -33,8 +34,6 @@ std::optional<Understood> lists_by_blocks(std::string_view name,
     if (row == list_operators.end() || size_of(type) == 0) return {};
     constexpr std::int64_t most_blocks = 320;  // per launch of multi_tensor_apply
     constexpr std::int64_t chunk = 65536;
-    constexpr double chain_clocks = 8600.0;  // per chunk of each tensor
-    constexpr double block_clocks = 5850.0;
     Understood found{.family = OperatorFamily::optimizer, .basis = Basis::bytes};
     std::int64_t all = 0;
     for (const std::int64_t each : blocks) {
@@ -43,8 +42,8 @@ std::optional<Understood> lists_by_blocks(std::string_view name,
         found.kernels.push_back(
             {.moved = static_cast<double>(each * chunk * size_of(type) * row->tensors),
              .chains = each,
-             .chain_clocks = chain_clocks * row->tensors,
-             .block_clocks = block_clocks * row->tensors,
+             .chain_clocks = cost("lists.chain") * row->tensors,
+             .block_clocks = cost("lists.block") * row->tensors,
              .floors = 1.0});
     }
     if (all == 0) return {};

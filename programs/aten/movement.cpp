@@ -6,6 +6,7 @@
 #include "model/core/join.h"
 #include "model/expression/expression.h"
 #include "programs/aten/rules.h"
+#include "programs/graph/costs.h"
 #include "programs/graph/eager_kernels.h"
 
 namespace ridge::programs {
@@ -110,9 +111,9 @@ std::optional<Understood> concatenation(const Subject& subject) {
                       .l2 = grows(parts) ? L2State::cold : L2State::warm};
     if (!views && !largest.contiguous()) {
         // The kernel computes the position of each vector from all dimensions, one after another.
-        constexpr double clocks_of_a_dimension = 1.1;
         const std::int64_t vectors = ceil_divide(elements * size_of(type), 16);
-        join.indexed_clocks = clocks_of_a_dimension * static_cast<double>(rank * vectors);
+        join.indexed_clocks =
+            cost("movement.joined_dimension") * static_cast<double>(rank * vectors);
     }
     return carried_out({std::move(join)}, OperatorFamily::copy, elements, size_of(type));
 }
@@ -125,7 +126,7 @@ std::optional<Understood> roll(const Subject& subject) {
     auto found = result(torch_step(model::Copy{.elements = x->elements(), .type = data_type(type)}),
                         OperatorFamily::copy, x->elements(), size_of(type));
     found.kernels = {{.moved = 2.0 * static_cast<double>(x->bytes()),
-                      .clocks = 1.2 * static_cast<double>(x->elements()),
+                      .clocks = cost("movement.rolled") * static_cast<double>(x->elements()),
                       .floors = 1.0}};
     return found;
 }
@@ -155,21 +156,19 @@ std::optional<Understood> embedding_bag(const Subject& subject) {
     const Tensor* const bags = subject.call.tensor(2);
     auto found = gathered(subject, subject.call.tensor(0), subject.call.tensor(1));
     if (!found || bags == nullptr || bags->elements() < 1) return {};
-    constexpr double clocks_of_index = 1630.0;
-    constexpr double threads = 2048.0;  // per SM
     const auto& op = std::get<Gather>(found->steps.front().operation);
     const auto size = static_cast<double>(size_of(op.type));
     const auto columns = static_cast<double>(op.cols);
     const auto rows = static_cast<double>(op.rows);
-    found->kernels = {{.moved = (rows + static_cast<double>(bags->elements())) * columns * size,
-                       .clocks = clocks_of_index * rows * columns / threads,
-                       .floors = 1.0}};
+    found->kernels = {
+        {.moved = (rows + static_cast<double>(bags->elements())) * columns * size,
+         .clocks = cost("movement.bag_index") * rows * columns / cost("movement.bag_threads"),
+         .floors = 1.0}};
     return found;
 }
 /// Up to 16 rows are fetched one after another, each when its index has arrived. (S6)
 std::optional<Understood> index_select(const Subject& subject) {
     constexpr std::int64_t most = 16;
-    constexpr double clocks_of_row = 1950.0;
     auto found = gathered(subject, subject.call.tensor(0), subject.call.tensor(2));
     if (!found) return found;
     const auto& op = std::get<Gather>(found->steps.front().operation);
@@ -177,7 +176,7 @@ std::optional<Understood> index_select(const Subject& subject) {
     const double bytes = 2.0 * static_cast<double>(found->result_bytes);
     found->kernels = {{.moved = bytes,
                        .chains = 1,
-                       .chain_clocks = clocks_of_row * static_cast<double>(op.rows),
+                       .chain_clocks = cost("movement.selected_row") * static_cast<double>(op.rows),
                        .floors = 1.0}};
     return found;
 }
@@ -208,7 +207,7 @@ std::optional<Understood> gather_along(const Subject& subject) {
     }
     const Tensor* const table = subject.call.tensor(0);
     if (table == nullptr || table->elements() < 1) return {};
-    if (rows) return along_index(subject, *table, *index, 0.95);
+    if (rows) return along_index(subject, *table, *index, cost("movement.along_index"));
     const Tensor flat{.type = table->type, .dims = {table->elements()}, .strides = {}};
     return gathered(subject, &flat, index);
 }
@@ -222,9 +221,8 @@ std::optional<Understood> scatter_sums(const Subject& subject) {
     }
     const Tensor* const values = subject.call.tensor(3);
     const bool apart = values != nullptr && !values->strides.empty() && values->strides.back() != 1;
-    constexpr double clocks_together = 1.32;
-    constexpr double clocks_apart = 4.25;
-    return along_index(subject, *table, *index, apart ? clocks_apart : clocks_together);
+    return along_index(subject, *table, *index,
+                       cost(apart ? "movement.scatter_apart" : "movement.scatter"));
 }
 std::optional<Understood> indexed(const Subject& subject) {
     const std::vector<const Tensor*> all = subject.call.tensors();
@@ -254,7 +252,7 @@ std::optional<Understood> index_put(const Subject& subject) {
     if (!subject.call.flag(3)) {
         return carried_out({std::move(put)}, OperatorFamily::gather, rows * cols, size_of(type));
     }
-    put.least = 9.0 * units::us;
+    put.least = time_cost("least.index_put");
     return carried_out({entry_of(index_sort(rows), "sort"), std::move(put)}, OperatorFamily::gather,
                        rows * cols, size_of(type));
 }

@@ -5,6 +5,7 @@
 
 #include "model/expression/expression.h"
 #include "programs/aten/rules.h"
+#include "programs/graph/costs.h"
 #include "programs/graph/eager_kernels.h"
 
 namespace ridge::programs {
@@ -13,9 +14,6 @@ namespace {
 using model::Implementation;
 
 constexpr double from_dram_of_two = 2.0 / 3.0;
-constexpr double clocks_of_three = 0.71;
-constexpr double clocks_of_four = 0.88;
-constexpr double clocks_cast = 1.13;
 
 /// An operator and the function of the expression language with the same cost; an empty function
 /// costs nothing beyond its bytes.
@@ -320,9 +318,9 @@ double clocks_of_index(const Subject& subject) {
         cast = cast || (!mask && tensor->type != tensors.front()->type &&
                         tensors.front()->type != ElementType::boolean);
     }
-    if (cast) return clocks_cast;
+    if (cast) return cost("pointwise.cast");
     if (dimensions == 2) return 0.0;
-    return dimensions == 3 ? clocks_of_three : clocks_of_four;
+    return cost(dimensions == 3 ? "pointwise.third" : "pointwise.fourth");
 }
 
 /// Whether a mask is as large as the result, and is read as well, a byte for each element.

@@ -125,7 +125,7 @@ std::optional<Understood> grouped(const Subject& subject) {
     product.operation = grouped_matmul(rows, n, k, groups, type, output);
     product.execution.l2 = model::L2State::cold;
     product.name = "grouped product";
-    product.stretch = grouped_stretch;
+    product.stretch = grouped_stretch();
     return carried_out({std::move(addresses), std::move(product)}, OperatorFamily::product,
                        gradient ? groups * k * n : rows * n, size_of(output));
 }

@@ -3,6 +3,7 @@
 
 #include "hardware/checked.h"
 #include "programs/aten/rules.h"
+#include "programs/graph/costs.h"
 #include "programs/graph/eager_kernels.h"
 
 namespace ridge::programs {
@@ -55,10 +56,10 @@ Entry product(const Network& net, std::int64_t m, std::int64_t n, std::int64_t k
 }
 
 /// One kernel per time step for all gates.
-Entry pointwise_step(const Network& net, float least_us) {
+Entry pointwise_step(const Network& net, Time least) {
     const std::int64_t elements = net.batch * net.hidden * (net.gates + 4);
     return entry_of({.bytes = elements * model::size_of(net.type),
-                     .least_us = least_us,
+                     .least = least,
                      .count = net.chains * net.steps},
                     "gates");
 }
@@ -78,7 +79,7 @@ std::optional<Understood> recurrent(const Subject& subject) {
     return carried_out_by(
         *net, {product(*net, chunk * net->batch, rows, net->inputs, chunks, 1.0),
                product(*net, net->batch, rows, net->hidden, net->chains * net->steps, 1.0),
-               pointwise_step(*net, 2.4F)});
+               pointwise_step(*net, time_cost("least.gates"))});
 }
 
 /// The same in reverse, the gradients of both weights, and the sum for a bias with one block per
@@ -86,21 +87,21 @@ std::optional<Understood> recurrent(const Subject& subject) {
 std::optional<Understood> recurrent_backward(const Subject& subject) {
     const auto net = network_of(subject, 10);
     if (!net) return {};
-    constexpr double beside = 1.5;  // products in several streams share the SMs
+    const double beside = cost("stretch.recurrent_beside");
     const std::int64_t rows = net->gates * net->hidden;
     const std::int64_t all = net->batch * net->steps;
     const std::int64_t chunks = net->chains * ceil_divide(net->steps, chunk);
     Entry bias = entry_of({.bytes = all * rows * model::size_of(net->type), .count = net->chains},
                           "gradient of the bias");
     bias.work = KernelWork{.chains = ceil_divide(rows, 128),
-                           .chain_clocks = 22.8 * static_cast<double>(all),
+                           .chain_clocks = cost("rows.bias_row") * static_cast<double>(all),
                            .floors = 1.0};
     return carried_out_by(
-        *net,
-        {product(*net, chunk * net->batch, net->inputs, rows, chunks, beside),
-         product(*net, net->batch, net->hidden, rows, net->chains * net->steps, beside),
-         pointwise_step(*net, 3.0F), product(*net, rows, net->inputs, all, net->chains, beside),
-         product(*net, rows, net->hidden, all, net->chains, beside), std::move(bias)});
+        *net, {product(*net, chunk * net->batch, net->inputs, rows, chunks, beside),
+               product(*net, net->batch, net->hidden, rows, net->chains * net->steps, beside),
+               pointwise_step(*net, time_cost("least.gates_backward")),
+               product(*net, rows, net->inputs, all, net->chains, beside),
+               product(*net, rows, net->hidden, all, net->chains, beside), std::move(bias)});
 }
 
 constexpr std::array recurrent_table{Rule{"_cudnn_rnn", recurrent},

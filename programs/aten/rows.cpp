@@ -7,6 +7,7 @@
 #include "hardware/checked.h"
 #include "model/expression/expression.h"
 #include "programs/aten/rules.h"
+#include "programs/graph/costs.h"
 #include "programs/graph/eager_kernels.h"
 
 namespace ridge::programs {
@@ -200,8 +201,6 @@ std::optional<KernelWork> by_threads(const RowWise& op, const Neighbours& lie, s
     constexpr std::int64_t warps = 16;
     constexpr std::int64_t lanes = 32;
     constexpr std::int64_t many = 256;
-    constexpr double clocks_of_loads = 388.0;
-    constexpr double clocks_of_warp = 8.1;
     if (op.cols < lanes || op.rows >= many * warps) return {};
     const bool shared = op.rows >= many;
     const std::int64_t results = shared ? lanes : lanes * warps;
@@ -210,8 +209,8 @@ std::optional<KernelWork> by_threads(const RowWise& op, const Neighbours& lie, s
     return KernelWork{
         .moved = static_cast<double>((op.rows + 1) * op.cols * size),
         .chains = ceil_divide(op.cols, results),
-        .chain_clocks = clocks_of_loads * std::ceil(parts / 4.0),
-        .block_clocks = static_cast<double>(warps) * parts * (clocks_of_warp + lines - 1.0),
+        .chain_clocks = cost("rows.loads") * std::ceil(parts / 4.0),
+        .block_clocks = static_cast<double>(warps) * parts * (cost("rows.warp") + lines - 1.0),
         .floors = 1.0};
 }
 
@@ -232,8 +231,9 @@ double filled_columns(std::int64_t columns) {
 KernelWork apart(const RowWise& op, std::int64_t size) {
     return {.moved = static_cast<double>(op.rows * op.cols * size),
             .chains = op.rows,
-            .chain_clocks = 3000.0,
-            .block_clocks = 1000.0 + 0.45 * static_cast<double>(op.cols)};
+            .chain_clocks = cost("rows.apart_start"),
+            .block_clocks = cost("rows.apart_busy") +
+                            cost("rows.apart_element") * static_cast<double>(op.cols)};
 }
 
 std::optional<Understood> reduced_rows(const Subject& subject, const Tensor& x, RowKind kind,
@@ -301,17 +301,17 @@ std::optional<Understood> sort(const Subject& subject) {
 /// The k largest or smallest of short rows: one block per row, then a sort of what it found. (W3)
 std::optional<Understood> best(const Subject& subject) {
     constexpr std::int64_t longest = 1024;
-    constexpr double clocks_of_row = 1200.0;
     const Tensor* const x = subject.call.tensor(0);
     if (x == nullptr || x->dims.empty() || x->elements() < 1 || x->dims.back() > longest) return {};
     const std::int64_t rows = x->elements() / x->dims.back();
     const std::int64_t wanted = subject.call.whole(1).value_or(1);
     const std::int64_t found = rows * std::clamp<std::int64_t>(wanted, 1, x->dims.back());
     std::vector<Entry> entries{
-        entry_of({.bytes = x->elements() * 8, .least_us = top_gather_us}, "gather")};
-    entries.front().indexed_clocks = static_cast<double>(rows) * clocks_of_row;
+        entry_of({.bytes = x->elements() * 8, .least = time_cost("least.top_gather")}, "gather")};
+    entries.front().indexed_clocks = static_cast<double>(rows) * cost("rows.best_row");
     if (subject.call.flag(4))
-        entries.push_back(entry_of({.bytes = found * 8, .least_us = top_sort_us}, "sort"));
+        entries.push_back(
+            entry_of({.bytes = found * 8, .least = time_cost("least.top_sort")}, "sort"));
     return carried_out(std::move(entries), OperatorFamily::other, found, size_of(x->type));
 }
 

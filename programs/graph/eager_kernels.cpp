@@ -5,6 +5,7 @@
 
 #include "hardware/checked.h"
 #include "model/streams/row_work.h"
+#include "programs/graph/costs.h"
 
 namespace ridge::programs {
 
@@ -21,27 +22,37 @@ model::Matmul grouped_matmul(std::int64_t rows, std::int64_t n, std::int64_t k, 
             .b_layout = model::Layout::column_major};
 }
 
+double grouped_stretch() {
+    return cost("stretch.grouped");
+}
+
 double masked_attention_stretch(std::int64_t queries) {
-    return 1.0 + 0.65 * std::clamp(static_cast<double>(queries - 256) / 768.0, 0.0, 1.0);
+    return 1.0 + cost("stretch.masked") *
+                     std::clamp(static_cast<double>(queries - 256) / 768.0, 0.0, 1.0);
 }
 
 EmbeddingGradient embedding_gradient(const model::Gather& op) {
-    constexpr double part = 10.0;  // positions of a token that one thread adds up
     const auto rows = static_cast<double>(op.rows);
     const double row = static_cast<double>(op.cols) * static_cast<double>(model::size_of(op.type));
     EmbeddingGradient kernels{.zeros = {.moved = static_cast<double>(op.table_rows) * row,
-                                        .dram_share = 0.93,
+                                        .dram_share = cost("table_gradient.fill"),
                                         .floors = 1.0},
                               .sums = {.moved = rows * row}};
     if (op.rows <= most_unsorted_indices) {
         kernels.sums.chains = 1;
-        kernels.sums.chain_clocks = 2400.0 + 70.4 * rows;
+        kernels.sums.chain_clocks =
+            cost("table_gradient.start") + cost("table_gradient.row") * rows;
         kernels.sums.floors = 1.0;
         return kernels;
     }
-    kernels.sort = KernelWork{.chains = 1, .chain_clocks = 140e3 + 1.27 * rows, .floors = 0.0};
+    kernels.sort = KernelWork{
+        .chains = 1,
+        .chain_clocks = cost("table_gradient.sort_start") + cost("table_gradient.sort_row") * rows,
+        .floors = 0.0};
     const double columns = 32.0 * static_cast<double>(ceil_divide(op.cols, 32));
-    kernels.sums.clocks = 3.83 * (model::gather_distinct_rows(op) + rows / part) * columns;
+    kernels.sums.clocks = cost("table_gradient.sum") *
+                          (model::gather_distinct_rows(op) + rows / cost("table_gradient.part")) *
+                          columns;
     return kernels;
 }
 
@@ -52,11 +63,11 @@ double drawing_clocks(model::Implementation implementation, model::Direction dir
     const bool back = direction == model::Direction::backward;
     switch (implementation) {
         case model::Implementation::torch_cudnn:
-            return back ? 0.115 : 0.231;
+            return cost(back ? "drawn.cudnn_backward" : "drawn.cudnn");
         case model::Implementation::torch_efficient:
-            return back ? 0.918 : 0.452;
+            return cost(back ? "drawn.efficient_backward" : "drawn.efficient");
         default:
-            return back ? 0.115 : 0.081;
+            return cost(back ? "drawn.flash_backward" : "drawn.flash");
     }
 }
 
@@ -77,8 +88,8 @@ KernelWork drawn_numbers(const model::Attention& op, model::Implementation imple
             .floors = 0.0};
 }
 
-Time small_time(float least_us) {
-    return (least_us > 0.0F ? static_cast<double>(least_us) : 1.1) * units::us;
+Time small_time(Time least) {
+    return least > Time{} ? least : time_cost("least.small");
 }
 
 model::Copy moving(std::int64_t bytes) {
@@ -91,7 +102,7 @@ Entry entry_of(const SmallKernel& kernel, std::string name) {
     entry.execution.implementation = model::Implementation::torch;
     entry.count = kernel.count;
     entry.name = std::move(name);
-    entry.least = small_time(kernel.least_us);
+    entry.least = small_time(kernel.least);
     return entry;
 }
 
@@ -100,19 +111,20 @@ std::vector<SmallKernel> sort_kernels(std::int64_t elements) {
     // four sizes. More keys take a radix sort: indices, histogram, offsets, and a pass for each of
     // the eight bytes of a key.
     if (elements <= 4096) {
-        const float us = elements <= 32     ? 3.7F
-                         : elements <= 128  ? 8.6F
-                         : elements <= 1024 ? 26.7F
-                                            : 32.0F;
-        return {{.bytes = elements * 16}, {.bytes = elements * 32, .least_us = us}};
+        const Time least = time_cost(elements <= 32     ? "least.sort_32"
+                                     : elements <= 128  ? "least.sort_128"
+                                     : elements <= 1024 ? "least.sort_1024"
+                                                        : "least.sort_4096");
+        return {{.bytes = elements * 16}, {.bytes = elements * 32, .least = least}};
     }
-    return {{.bytes = elements * 16, .least_us = 1.9F, .count = 3},
-            {.bytes = elements * 32, .least_us = 6.0F, .count = 8}};
+    return {{.bytes = elements * 16, .least = time_cost("least.sort_start"), .count = 3},
+            {.bytes = elements * 32, .least = time_cost("least.sort_pass"), .count = 8}};
 }
 
 SmallKernel index_sort(std::int64_t rows) {
     constexpr std::int64_t one_block = 2304;
-    return {.bytes = rows * 32, .least_us = rows <= one_block ? 5.2F : 12.3F};
+    return {.bytes = rows * 32,
+            .least = time_cost(rows <= one_block ? "least.index_sort" : "least.index_sort_many")};
 }
 
 }  // namespace ridge::programs

@@ -31,7 +31,7 @@ inline constexpr double clocks_indexed = 1.0 / 1.5;
                                            model::DataType output);
 /// How much longer a grouped kernel takes than a batched one of cuBLAS: rows are padded to tiles in
 /// each group, and k is not split. (W4)
-inline constexpr double grouped_stretch = 1.4;
+[[nodiscard]] double grouped_stretch();
 
 /// The same for cuDNN's attention with a mask tensor, relative to attention without one: the factor
 /// grows from 256 queries on and reaches 1.65 at 1024. (W4)
@@ -59,11 +59,11 @@ inline constexpr std::int64_t most_unsorted_indices = 3072;
 /// A kernel given by its bytes and its least time; 0: the minimum of any small kernel.
 struct SmallKernel {
     std::int64_t bytes = 0;
-    float least_us = 0.0F;
+    Time least{};
     std::int64_t count = 1;
 };
 /// The least time of a small kernel (W3).
-[[nodiscard]] Time small_time(float least_us);
+[[nodiscard]] Time small_time(Time least);
 /// A kernel that only moves bytes.
 [[nodiscard]] model::Copy moving(std::int64_t bytes);
 [[nodiscard]] Entry entry_of(const SmallKernel& kernel, std::string name);
@@ -73,9 +73,5 @@ struct SmallKernel {
 
 /// Sorting the positions of rows that are added up, as one kernel that stands for all of them (W1).
 [[nodiscard]] SmallKernel index_sort(std::int64_t rows);
-
-/// The top elements of each row are gathered, then sorted unless any order is allowed.
-inline constexpr float top_gather_us = 7.0F;
-inline constexpr float top_sort_us = 4.5F;
 
 }  // namespace ridge::programs

@@ -19,6 +19,7 @@
 
 #include "model/core/data_type.h"
 #include "model/machine/machine.h"
+#include "programs/graph/costs.h"
 
 namespace ridge::programs {
 
@@ -35,9 +36,8 @@ struct KernelWork {
     double block_clocks = 0.0;    ///< what each chain adds on its SM
     double longest_clocks = 0.0;  ///< of the longest block: the kernel takes no less
     bool growing = false;         ///< blocks get longer in launch order, so the longest come last
-    double dram_share =
-        0.78;             ///< share of the DRAM bandwidth, for kernels that do more than stream
-    double floors = 4.0;  ///< kernels that do nothing, as long as several waves fill and drain
+    double dram_share = cost("work.dram_share");  ///< share of the DRAM bandwidth that is reached
+    double floors = cost("work.floors");  ///< kernels that do nothing: waves that fill and drain
 };
 
 struct KernelTime {

@@ -94,7 +94,7 @@ void Recorder::backward_merged_norm(TapeEntry& entry, Buffer gradient) {
     rows_kernel(KernelKind::column_sum, rows, columns, DataType::fp32, entry.name);
     for (std::size_t i = 1; i < 3; ++i) {
         if (entry.inputs[i] < 0) continue;
-        small(entry.name, columns * 64, sum_of_parts_us);
+        small(entry.name, columns * 64, time_cost("least.sum_of_parts_by_blocks"));
         accumulate(entry.inputs[i], allocate(columns, entry.type, "gradient of a norm"));
     }
     entry.saved.clear();

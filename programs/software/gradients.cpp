@@ -343,7 +343,8 @@ void Recorder::backward_linear(TapeEntry& entry, Buffer gradient) {
         input = of_input();
         weight = of_weight();
         rows_kernel(KernelKind::column_sum, rows, outputs, entry.type, entry.name);
-        if (options_.fused) small(entry.name, outputs * 64, sum_of_parts_us);
+        if (options_.fused)
+            small(entry.name, outputs * 64, time_cost("least.sum_of_parts_by_blocks"));
         accumulate(entry.inputs[2], allocate(outputs, entry.type, "gradient of a bias"));
     } else {
         weight = of_weight();

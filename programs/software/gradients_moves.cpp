@@ -18,7 +18,7 @@ void Recorder::backward_gather(TapeEntry& entry, Buffer gradient) {
         std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(table_rows - 1, 1))));
     const std::int64_t passes = rows <= one_block ? 1 : 2 + ceil_divide(bits, 8);
     for (std::int64_t pass = 0; pass < passes; ++pass) {
-        small("index_put: sort", rows * 32, 3.5F);
+        small("index_put: sort", rows * 32, time_cost("least.index_sort_pass"));
     }
     pointwise(Math::copy, rows * columns, 1, Reading::indexed, entry.type, entry.type, entry.name);
     gradient.reset();
@@ -52,7 +52,7 @@ void Recorder::backward_picked(TapeEntry& entry, Buffer gradient) {
     Buffer out;
     if (entry.step == Step::picked) {
         out = made(Math::fill, elements, entry.type, entry.name);
-        small(entry.name, entry.sizes[1] * 12, 6.4F);
+        small(entry.name, entry.sizes[1] * 12, time_cost("least.picked"));
     } else {
         out = allocate(elements, entry.type, entry.name);
         for (int step = 0; step < 7; ++step) small(entry.name, elements * 12);

@@ -123,7 +123,7 @@ struct StepKernel {
     Module module = Module::other;
     Pass pass = Pass::forward;
     std::int16_t launches = 1;
-    float least = 0.0F;  ///< least time of a small kernel, in us per launch; 0: the default
+    Time least{};  ///< least time of a small kernel, per launch; 0: the default
     std::int64_t a = 0;
     std::int64_t b = 0;
     std::int64_t c = 0;

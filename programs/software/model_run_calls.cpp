@@ -406,11 +406,9 @@ void ModelRun::split_call(const Code& code, Call& c) {
 /// Calls of which only the launch matters. Least times are in nanoseconds.
 void ModelRun::launch_call(Call& c) {
     auto& [x, y, z] = c.in;
-    constexpr double nanoseconds = 1000.0;  // in a microsecond
     switch (c.op) {
         case Op::small:
-            return run_.small(c.name, c.n(0),
-                              static_cast<float>(static_cast<double>(c.n(1)) / nanoseconds));
+            return run_.small(c.name, c.n(0), static_cast<double>(c.n(1)) * units::ns);
         case Op::sort:
             return run_.sort(c.n(0), c.name);
         case Op::hold:

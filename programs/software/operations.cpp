@@ -248,17 +248,16 @@ std::int64_t launches_of(const StepKernel& k, const Recorder& recorder, const Re
 
 /// Least times of PyTorch's kernels for one element, measured on an H200 and an H100 (W3).
 Time least_of(const StepKernel& k) {
-    using units::us;
     switch (k.kind) {
         case KernelKind::pointwise:
-            if (k.reading == Reading::converting) return 2.2 * us;
-            return k.reading == Reading::indexed ? 1.6 * us : 0.95 * us;
+            if (k.reading == Reading::converting) return time_cost("least.converting");
+            return time_cost(k.reading == Reading::indexed ? "least.indexed" : "least.pointwise");
         case KernelKind::row_mean:
         case KernelKind::row_sum:
         case KernelKind::column_sum:
-            return 2.1 * us;
+            return time_cost("least.reduction");
         case KernelKind::gather:
-            return 1.9 * us;
+            return time_cost("least.gather");
         case KernelKind::small:
             return small_time(k.least);
         default:
@@ -269,7 +268,7 @@ Time least_of(const StepKernel& k) {
 /// Stretch of cuDNN's attention with the mask tensor of a compiled model. (W4)
 double compiled_attention(const AttentionShape& s) {
     if (s.queries == 1) return 1.0;
-    return s.backward ? 1.5 : masked_attention_stretch(s.queries);
+    return s.backward ? cost("stretch.masked_backward") : masked_attention_stretch(s.queries);
 }
 
 /// Kernels that are slower than the operation that represents them (W4): a grouped product against
@@ -278,14 +277,14 @@ double compiled_attention(const AttentionShape& s) {
 double stretch_of(const StepKernel& k, const Recorder& recorder, Software software) {
     // A compiler's norm moves more than the two tensors of a plain norm.
     if (k.kind == KernelKind::rms_norm) return std::max(1.0, k.inputs / 2.0);
-    if (k.kind == KernelKind::log_softmax && k.inputs > 1) return 1.35;
-    if (k.kind == KernelKind::experts) return grouped_stretch;
-    if (k.kind == KernelKind::optimizer) return 1.26;
+    if (k.kind == KernelKind::log_softmax && k.inputs > 1) return cost("stretch.log_softmax");
+    if (k.kind == KernelKind::experts) return grouped_stretch();
+    if (k.kind == KernelKind::optimizer) return cost("stretch.optimizer");
     if (k.kind != KernelKind::attention) return 1.0;
     const AttentionShape& s = recorder.attentions()[static_cast<std::size_t>(k.attention)];
     if (software == Software::compiled) return compiled_attention(s);
-    if (s.masked && s.queries > 1) return 1.9;
-    return s.queries > 1 ? 1.12 : 1.0;
+    if (s.masked && s.queries > 1) return cost("stretch.masked_eager");
+    return s.queries > 1 ? cost("stretch.prompt") : 1.0;
 }
 
 /// Adds the work of a table's gradient and of the dropout in attention. (S7, S8)
@@ -364,7 +363,8 @@ void quantise(Entry& entry, const StepKernel& k, Quantisation quantisation) {
     if (product == nullptr || !of_layers || quantisation == Quantisation::none) return;
     if (unpacks(quantisation)) {
         constexpr std::int64_t few_rows = 64;
-        entry.stretch *= product->m <= few_rows ? 0.3 : 1.1;
+        entry.stretch *=
+            product->m <= few_rows ? cost("stretch.unpacked_few") : cost("stretch.unpacked");
         return;
     }
     product->type = type_of(quantisation);
@@ -383,7 +383,7 @@ Entry entry_of(const Recorder::Counted& counted, const Recorder& recorder, const
         entry.stretch = stretch_of(k, recorder, request.software);
         entry.indexed_clocks = indexed_clocks(k);
         add_work(entry, k, recorder);
-        const bool told = k.kind == KernelKind::small && k.least > 0.0F;
+        const bool told = k.kind == KernelKind::small && k.least > Time{};
         if (told || request.software == Software::transformers) entry.least = least_of(k);
     }
     entry.name = k.name;

@@ -164,7 +164,7 @@ void Recorder::launch(StepKernel kernel) {
     order(buckets_[at], own_stream);
 }
 
-void Recorder::small(std::string_view name, std::int64_t bytes, float least) {
+void Recorder::small(std::string_view name, std::int64_t bytes, Time least) {
     launch({.kind = KernelKind::small, .least = least, .a = bytes, .name = name});
 }
 

@@ -288,8 +288,8 @@ class Recorder {
 
     // Kernels for which only the launch, the bytes and a result matter.
     void launch(StepKernel kernel);
-    /// `least`: its least time in microseconds.
-    void small(std::string_view name, std::int64_t bytes = 1024, float least = 0.0F);
+    /// `least`: its least time.
+    void small(std::string_view name, std::int64_t bytes = 1024, Time least = {});
     [[nodiscard]] Buffer made(Math math, std::int64_t elements, model::DataType type,
                               std::string_view name);
 
@@ -317,7 +317,6 @@ class Recorder {
     friend class Buffer;
     /// A compiler turns a reduction over rows into two kernels; this is the time of the second,
     /// over partial sums.
-    static constexpr float sum_of_parts_us = 2.1F;
     struct Storage {
         std::int32_t references = 0;
         model::MemoryPlan::Id block = 0;

@@ -103,7 +103,7 @@ Buffer Recorder::sum_of_rows(Buffer x, std::int64_t rows, std::int64_t group, st
 
 void Recorder::sort(std::int64_t elements, std::string_view name) {
     for (const SmallKernel& kernel : sort_kernels(elements)) {
-        for (std::int64_t i = 0; i < kernel.count; ++i) small(name, kernel.bytes, kernel.least_us);
+        for (std::int64_t i = 0; i < kernel.count; ++i) small(name, kernel.bytes, kernel.least);
     }
 }
 

@@ -95,7 +95,7 @@ TEST_CASE("every parameter is a field of the schema and has a place in a machine
         CHECK_FALSE(each.field.meaning.empty());
     }
     const model::Catalogue gpus = catalogue();
-    for (const char* const name : {"h200-sxm", "a100-pcie-40gb", "h100-sxm", "b200"}) {
+    for (const char* const name : {"h200-sxm", "a100-pcie-40gb", "h100-sxm", "b200", "l4"}) {
         Machine machine = make_machine(gpus.at(name));
         for (const ModelParameter& each : model_parameters()) {
             const auto before = each.read(machine);
