@@ -125,10 +125,11 @@ class Builder {
         if (request_.progress) request_.progress(fit);
         const Inputs inputs = inputs_of(fit);
         const FitRequest asked = fit_request(fit, inputs);
+        own_.clear();
         if (fit.program == residual_program) {
             take(fit, inputs, fit_residuals(asked));
         } else {
-            take(fit, inputs, program_named(fit.program)->run(asked));
+            take(fit, inputs, fitted(fit, asked));
         }
     }
 
@@ -206,12 +207,48 @@ class Builder {
         return values_.emplace(place, std::move(committed)).first->second;
     }
 
-    /// What the fits before left, of the engine whose kernels are fitted.
+    /// Runs a program twice where its parts use each other's parameters: products of 8-bit types take
+    /// the launch that those of 16 bits fitted. The first run sees the starts of all, the second what
+    /// the first found, and neither what the files held.
+    std::vector<FitReport> fitted(const PlannedFit& fit, const FitRequest& asked) {
+        const FitProgram& program = *program_named(fit.program);
+        own_.clear();
+        FitRequest names = asked;
+        names.only_names = true;
+        for (const FitReport& report : program.run(names)) {
+            for (const HeldParameter& each : report.held) {
+                set_own(fit, each.gpu, each.field, start(fit, each.field).value);
+            }
+        }
+        std::vector<FitReport> reports = program.run(asked);
+        if (program.of_engine) return reports;
+        for (const FitReport& report : reports) {
+            for (const FittedParameter& each : report.parameters) {
+                set_own(fit, each.gpu, each.field, each.number);
+            }
+        }
+        return program.run(asked);
+    }
+
+    void set_own(const PlannedFit& fit, const std::string& of, const std::string& field,
+                 double value) {
+        for (const std::string& gpu : fit.gpus) {
+            if (of.empty() || of == gpu) own_[{gpu, field}] = value;
+        }
+    }
+
+    /// What the fits before left, and where the parameters of this one are.
     [[nodiscard]] model::Machine machine(const PlannedFit& fit, const std::string& gpu) const {
         const FitProgram* const program = program_named(fit.program);
         const bool of_engine = program != nullptr && program->of_engine;
-        if (!of_engine) return model::make_machine(request_.catalogue.at(gpu));
-        return request_.catalogue.machine(gpu, model::View::calibrated,
+        Description device = request_.catalogue.at(
+            gpu, model::View::calibrated, of_engine ? fit.software.front() : std::string());
+        for (const auto& [place, value] : own_) {
+            const auto found = device.data.find(place.second);
+            if (place.first == gpu && found != device.data.end()) found->second.value = value;
+        }
+        if (!of_engine) return model::make_machine(device);
+        return request_.catalogue.machine(device,
                                           model::SoftwareChoice::named(fit.software.front()));
     }
 
@@ -345,6 +382,7 @@ class Builder {
 
     FitStarts starts_;
     BuildRequest request_;
+    std::map<std::pair<std::string, std::string>, double> own_;  ///< by GPU and field
     std::map<Place, Description> values_;
     std::map<Place, std::string> trees_;
     std::vector<SkippedFit> skipped_;

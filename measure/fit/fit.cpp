@@ -286,6 +286,14 @@ FitReport run_fit(const FitProblem& problem) {
     }
     std::vector<Slot> slots = slots_of(problem);
     report.held = without_zeros(problem, slots);
+    if (problem.only_names) {
+        const std::vector<double> start = start_of(problem, slots);
+        for (std::size_t i = 0; i < slots.size(); ++i) {
+            report.held.push_back(held(slots[i], start[i], "no fit was asked for"));
+        }
+        report.status = FitStatus::converged;
+        return report;
+    }
     const LeastSquaresSummary fit = fitted_determined(problem, slots, rows, report.held);
     report.status = fit.status;
     report.iterations = fit.iterations;
@@ -363,6 +371,7 @@ std::vector<FitProblem> split_rows(const std::vector<MeasuredRow>& rows,
         FitProblem problem;
         problem.start = request.start;
         problem.tried_folds = request.tried_folds;
+        problem.only_names = request.only_names;
         problem.prior = request.prior;
         for (const std::string& gpu : group) {
             problem.described.emplace(gpu, request.machine(gpu));

@@ -79,6 +79,7 @@ struct FitProblem {
     int steps = LeastSquaresOptions{}.steps;  ///< most steps of one fit
     double gain = LeastSquaresOptions{}.gain;
     unsigned tried_folds = folds;  ///< folds that are held out in turn
+    bool only_names = false;       ///< report the parameters as held, without a fit
     std::vector<FreeParameter> parameters;
     /// The class under which a row is reported.
     std::function<std::string(const MeasuredRow&, const model::Prediction&)> group;
@@ -136,6 +137,7 @@ struct FitRequest {
     std::vector<std::string> tables{};   ///< names of the tables in `data` to read; empty: all
     Starts start{};                      ///< empty: where `machine` is
     unsigned tried_folds = folds;        ///< of the cross-validation
+    bool only_names = false;             ///< report the parameters as held, without a fit
     OtherColumns keep{};                 ///< columns of the tables that the model does not use
     Prior prior = Prior::none;
     std::string gpu_of_tables{};                       ///< GPU of tables without a column `gpu`

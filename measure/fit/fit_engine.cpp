@@ -106,6 +106,7 @@ std::vector<FitReport> fit_engine(const FitRequest& request) {
             problem.machines.emplace(gpu, machine);
             problem.parameters = parameters_of_kernel(section, machine);
             problem.start = request.start;
+            problem.only_names = request.only_names;
             problem.steps = most_fit_steps;
             problem.gain = least_engine_gain;
             problem.tried_folds = 1;
