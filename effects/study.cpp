@@ -7,6 +7,7 @@
 #include <set>
 
 #include "effects/text.h"
+#include "hardware/algorithms.h"
 #include "hardware/error.h"
 #include "hardware/text.h"
 #include "hardware/units.h"
@@ -332,6 +333,21 @@ bool same_direction(double one, double other) {
     return direction(one) == direction(other) || apart(one, other) < 0.05;
 }
 
+namespace {
+
+/// Puts the figure first that the answer speaks of: that of its first relation, or of the ratio.
+void put_answer_first(Study& study) {
+    const bool related = !study.claims.empty() && !study.claims[0][0].relations.empty();
+    const std::string& place = related ? study.claims[0][0].relations[0].left : study.ratio.above;
+    const std::string id = place.substr(0, place.find('@'));
+    const auto holder = algorithms::find_if(study.figures, [&id](const StudiedFigure& figure) {
+        return algorithms::find(figure.series, id, &StudiedSeries::id) != figure.series.end();
+    });
+    if (holder != study.figures.end()) std::rotate(study.figures.begin(), holder, holder + 1);
+}
+
+}  // namespace
+
 Study evaluate(const Effect& effect, const Subject& subject, const Measured& measured) {
     Plan plan = planned(effect, subject);
     Study study;
@@ -388,6 +404,7 @@ Study evaluate(const Effect& effect, const Subject& subject, const Measured& mea
             study.ratio.why = why;
         }
         study.verdict = verdict_of(study, any_measured);
+        put_answer_first(study);
     }
     return study;
 }

@@ -1,6 +1,7 @@
 // Matrix products: tiles, waves, alignment, and the sawtooth that these three cause together.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "effects/lessons/lessons.h"
@@ -235,17 +236,20 @@ Plan alignment_plan(const Subject& subject) {
          .series = {named("gpt2", words.name,
                           {{"50257", words.points[0].work}, {"50304", words.points[1].work}})}});
     plan.formula = "alignment = largest power of two up to 16 bytes that divides every row";
-    plan.ratio = {.what = "Time with a vocabulary of 50257 over 50304",
-                  .above = "gpt2@50257",
-                  .below = "gpt2@50304"};
+    const std::int64_t row = 2 * subject.at(knob::aligned_size);  // bytes
+    plan.numbers["alignment"] = static_cast<double>(std::min<std::int64_t>(16, row & -row));
+    plan.ratio = {.what = "Rate at 2048 over $size", .above = "bf16@2048", .below = "bf16@$size"};
     plan.text =
-        R"([gpt2@50257/gpt2@50304 > 1.05] The last layer of GPT-2 takes {gpt2@50257} on {gpu} with 50257 words and {gpt2@50304} padded to 50304: more work, {gpt2@50257/gpt2@50304} times faster, because rows begin at multiples of 16 bytes.
-| [gpt2@50257/gpt2@50304 ~ 1] The last layer of GPT-2 takes {gpt2@50257} on {gpu} with 50257 words and {gpt2@50304} padded to 50304: padding hardly matters here.
-| The last layer of GPT-2 takes {gpt2@50257} on {gpu} with 50257 words and {gpt2@50304} padded to 50304: here padding does not pay.
+        R"([bf16@2048/bf16@$size > 1.05; alignment < 16] Square products in bf16 run at {bf16@2048} at 2048 on {gpu} and at {bf16@$size} at $size, {bf16@2048/bf16@$size} times slower: rows of $size numbers do not all begin at multiples of 16 bytes.
+| [bf16@2048/bf16@$size > 1.05] Square products in bf16 run at {bf16@2048} at 2048 on {gpu} and at {bf16@$size} at $size, whose rows are aligned too: {bf16@2048/bf16@$size} times slower for other reasons, its tiles and waves.
+| [bf16@2048/bf16@$size ~ 1] Square products in bf16 run at {bf16@2048} at 2048 on {gpu} and at {bf16@$size} at $size: hardly a difference on this GPU.
+| Square products in bf16 run at {bf16@2048} at 2048 on {gpu} and at {bf16@$size} at $size.
 
-[bf16@2048/bf16@$size > 1.05] Square products run at {bf16@2048} at 2048 in bf16 and at {bf16@$size} at $size.
-| Square products run at {bf16@2048} at 2048 in bf16 and at {bf16@$size} at $size.
-The measured ratio between 2048 and $size is {bf16@2048/bf16@$size:measured}.
+The measured ratio is {bf16@2048/bf16@$size:measured}.
+[gpt2@50257/gpt2@50304 > 1.05] The last layer of GPT-2 takes {gpt2@50257} with 50257 words and {gpt2@50304} padded to 50304: more work, {gpt2@50257/gpt2@50304} times faster.
+| [gpt2@50257/gpt2@50304 ~ 1] The last layer of GPT-2 takes {gpt2@50257} with 50257 words and {gpt2@50304} padded to 50304: padding hardly matters here.
+| The last layer of GPT-2 takes {gpt2@50257} with 50257 words and {gpt2@50304} padded to 50304: here padding does not pay.
+The measured ratio of these two is {gpt2@50257/gpt2@50304:measured}.
 [tf32@2049/tf32@2049:measured > 1.2] In tf32 {tf32@2049} is predicted at 2049 and {tf32@2049:measured} measured: the model has no kernels of its own for misaligned rows in tf32.
 Only the dimension that is contiguous in memory counts: an odd number of rows costs nothing.
 The author of that padding reported 25 % for a training step, and 4 % in a later program: it depends on the share of this product.)";
