@@ -241,7 +241,7 @@ Plan alignment_plan(const Subject& subject) {
     plan.ratio = {.what = "Rate at 2048 over $size", .above = "bf16@2048", .below = "bf16@$size"};
     plan.text =
         R"([bf16@2048/bf16@$size > 1.05; alignment < 16] Square products in bf16 run at {bf16@2048} at 2048 on {gpu} and at {bf16@$size} at $size, {bf16@2048/bf16@$size} times slower: rows of $size numbers do not all begin at multiples of 16 bytes.
-| [bf16@2048/bf16@$size > 1.05] Square products in bf16 run at {bf16@2048} at 2048 on {gpu} and at {bf16@$size} at $size, whose rows are aligned too: {bf16@2048/bf16@$size} times slower for other reasons, its tiles and waves.
+| [bf16@2048/bf16@$size > 1.05] Square products in bf16 run at {bf16@2048} at 2048 on {gpu} and at {bf16@$size} at $size, whose rows are aligned too: {bf16@2048/bf16@$size} times slower, for other reasons than alignment.
 | [bf16@2048/bf16@$size ~ 1] Square products in bf16 run at {bf16@2048} at 2048 on {gpu} and at {bf16@$size} at $size: hardly a difference on this GPU.
 | Square products in bf16 run at {bf16@2048} at 2048 on {gpu} and at {bf16@$size} at $size.
 
