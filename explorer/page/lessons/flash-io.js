@@ -28,9 +28,35 @@
     return direction === 'backward' ? {standard: 7 * s + 8 * t, flash: 8 * t} : {standard: 4 * s + 4 * t, flash: 4 * t};
   };
 
-  const draw = (pen, f, t) => {
+  // What a block of the backward pass computes: the scores once more, then five gradients' parts.
+  const products = [['S', 'Q Kᵀ', 'scores, once more'], ['P', 'exp(S − L)', 'L: the saved log of the sum'], ['dV', '+ Pᵀ dO', ''], ['dP', 'dO Vᵀ', ''], ['dS', 'P (dP − D)', 'D: row sums of dO O'], ['dQ', '+ dS K', 'leaves for memory'], ['dK', '+ dSᵀ Q', '']];
+  const drawProducts = (pen, x, y, share, q, kv) => {
+    const now = Math.min(products.length - 1, Math.floor(share * products.length));
+    pen.text(x, y + 10, `Q${q + 1} with K${kv + 1} V${kv + 1}:`, {bold: true});
+    products.forEach(([name, how, why], i) => {
+      const top = y + 16 + i * 18;
+      if (i === now) pen.box(x - 4, top, pen.w - x + 2, 18, {fill: 'mint', round: 3});
+      pen.text(x, top + 13, name, {size: 12, bold: true, fill: i <= now ? 'ink' : 'soft'});
+      pen.text(x + 28, top + 13, how, {size: 12, fill: i <= now ? 'ink' : 'soft'});
+      pen.text(x + 108, top + 13, why, {size: 12, fill: 'soft', fit: pen.w - x - 112});
+    });
+  };
+
+  // Bytes through memory, as far as the loop has come.
+  const drawBytes = (pen, f, x, y, share) => {
+    [['three kernels', f.bytes.standard, 'orange'], ['FlashAttention', f.bytes.flash, 'blue']].forEach(([name, bytes, fill], i) => {
+      const by = y + i * 44;
+      pen.text(x, by, `${name}: ${trafficOf(bytes * share)}`, {size: 13});
+      pen.box(x, by + 6, pen.w - x - 4, 12, {fill: 'quiet', round: 2});
+      pen.box(x, by + 6, Math.max(1.5, ((pen.w - x - 4) * bytes * share) / f.bytes.standard), 12, {fill, round: 2});
+    });
+  };
+
+  const draw = (pen, f, seconds) => {
     const total = blocks * blocks;
-    const at = Math.min(total - 1, Math.floor(t / 0.9));
+    const beat = f.backward ? 2.1 : 0.9;
+    const t = seconds % (total * beat + 0.8);
+    const at = Math.min(total - 1, Math.floor(t / beat));
     const [outer, inner] = [Math.floor(at / blocks), at % blocks];
     const [q, kv] = f.backward ? [inner, outer] : [outer, inner];
     const side = pen.narrow ? 40 : 52;
@@ -53,9 +79,10 @@
     const x = pen.narrow ? 4 : gx + blocks * side + 76;
     const y = pen.narrow ? gy + blocks * side + 44 : 34;
     const state = states[inner];
-    const part = phase(t - at * 0.9, 0, 0.6);
+    const part = phase(t - at * beat, 0, 0.6);
     if (f.backward) {
-      ['recompute the scores from Q, K and the', 'saved log of the sum; then add to dV, dK, dQ'].forEach((text, i) => pen.text(x, y + 14 + i * 18, text, {size: 13, fit: pen.w - x}));
+      drawProducts(pen, x, y, phase(t - at * beat, 0, beat), q, kv);
+      if (!pen.narrow) drawBytes(pen, f, x, y + 170, (at + 1) / total);
       return;
     }
     pen.text(x, y + 14, `Q${q + 1} after K${kv + 1}:`, {bold: true});
@@ -68,16 +95,7 @@
     pen.box(x, y + 64, Math.min(width, kept * unit), 22, {fill: 'green'});
     pen.box(x + Math.min(width, kept * unit), y + 64, Math.min(width - kept * unit, state.add * part * unit), 22, {fill: 'orange'});
     pen.text(x, y + 104, 'O so far (green) + this block (orange)', {size: 12, fill: 'soft', fit: pen.w - x});
-    // Bytes through memory, as far as the loop has come.
-    if (pen.narrow) return;
-    const share = (at + 1) / total;
-    const most = f.bytes.standard;
-    [['three kernels', f.bytes.standard, 'orange'], ['FlashAttention', f.bytes.flash, 'blue']].forEach(([name, bytes, fill], i) => {
-      const by = y + 142 + i * 44;
-      pen.text(x, by, `${name}: ${trafficOf(bytes * share)}`, {size: 13});
-      pen.box(x, by + 6, pen.w - x - 4, 12, {fill: 'quiet', round: 2});
-      pen.box(x, by + 6, Math.max(1.5, ((pen.w - x - 4) * bytes * share) / most), 12, {fill, round: 2});
-    });
+    if (!pen.narrow) drawBytes(pen, f, x, y + 142, (at + 1) / total);
   };
 
   lesson('flash-io', {
@@ -91,9 +109,11 @@
     study(state, model) {
       const seq = 2 ** Math.round(Math.log2(clampTo(state.seq, 256, 8192)));
       const backward = state.direction === 'backward';
-      const bytes = bytesOf(seq, state.direction);
-      const time = (impl) => model.time(`${shape(seq, state.direction)} dtype=${model.half} impl=${impl}`);
-      const [standard, flash] = [time('standard'), model.time(`${shape(seq, state.direction)} dtype=${model.half}`)];
+      const ask = (impl) => model.predict(`${shape(seq, state.direction)} dtype=${model.half}${impl}`);
+      const [stored, streamed] = [ask(' impl=standard'), ask('')];
+      const counted = bytesOf(seq, state.direction);
+      const bytes = {standard: stored?.dram_bytes ?? counted.standard, flash: streamed?.dram_bytes ?? counted.flash};
+      const [standard, flash] = [stored?.time_us, streamed?.time_us];
       const paper = bytesOf(1024, 'forward');
       return {seq, backward, direction: state.direction, bytes, saving: bytes.standard / bytes.flash, saving1024: paper.standard / paper.flash, standard, flash};
     },
@@ -102,7 +122,7 @@
       [[f.standard, '~', f.flash], () => `The ${f.direction} pass takes ${timeOf(f.flash)}; with stored scores ${timeOf(f.standard)}, about the same.`],
       [[f.standard, '>', f.flash], () => `The ${f.direction} pass takes ${timeOf(f.flash)} instead of ${timeOf(f.standard)}: ${fold(f.standard / f.flash)} as fast.`],
       [[f.standard, '<', f.flash], () => `The ${f.direction} pass takes ${timeOf(f.flash)}, with stored scores ${timeOf(f.standard)}.`])],
-    height: (width) => (width < 520 ? 400 : 300), seconds: 16 * 0.9 + 0.8, step: 0.9, poster: 5.7, draw,
+    height: (width) => (width < 520 ? 400 : 300), seconds: 34.4, step: 0.9, poster: 5.7, draw,
     tell: (f) => `The blocks of queries, keys and values in the ${f.direction} loop; the output of a block is rescaled when its maximum grows.`,
     chart: (f, model) => {
       const seqs = [256, 512, 1024, 2048, 4096, 8192];

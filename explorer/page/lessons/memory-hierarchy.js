@@ -37,6 +37,7 @@
     pen.text(0, road + 46, `${Math.floor(t / trip)} loads done`, {bold: true});
     pen.path([[left, 296], [left + 100 * scale, 296]], {stroke: 'soft', width: 2});
     pen.text(left, 290, '100 ns of travel', {size: 12, fill: 'soft'});
+    pen.text(pen.w, 290, 'height: a step for ten times the bytes', {size: 12, fill: 'soft', align: 'right', fit: pen.w - left - 110});
   };
 
   lesson('memory-hierarchy', {
