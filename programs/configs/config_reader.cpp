@@ -1,6 +1,7 @@
 #include "programs/configs/config_reader.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::size_t longest_config = std::size_t{1} << 20;
 constexpr std::size_t most_kinds = 200;
+constexpr const char* assumed_family = "sequential";
 
 /// What Python reads and JSON does not have becomes null or blanks: Infinity, NaN, comments.
 std::string plain_json(std::string_view text) {
@@ -60,6 +62,18 @@ std::vector<std::string> texts_of(const Json* list) {
     return texts;
 }
 
+/// Whether a config of an unknown family has the sizes of a decoder, so that its fields can say the rest.
+bool is_sequential(const ConfigSource& source) {
+    const std::array sizes{"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads"};
+    const Json* pair = source.find("is_encoder_decoder");
+    const bool* encoder = pair == nullptr ? nullptr : pair->if_flag();
+    return (encoder == nullptr || !*encoder) &&
+           std::all_of(sizes.begin(), sizes.end(), [&](const char* name) {
+               const Json* size = source.find(name);
+               return size != nullptr && size->if_number();
+           });
+}
+
 std::shared_ptr<const Family> family_for(const ConfigSource& source) {
     const std::vector<std::string> architectures = texts_of(source.outer->find("architectures"));
     const std::string type = text_or_empty(*source.outer, "model_type");
@@ -69,6 +83,7 @@ std::shared_ptr<const Family> family_for(const ConfigSource& source) {
         if (auto family = family_of(each, architectures)) return family;
     }
     if (type.empty()) source.fail("model_type", " is missing");
+    if (is_sequential(source)) return find_family(assumed_family);
     const std::vector<std::string> known = known_families();
     const std::string close = nearest(type, known);
     std::string list;
@@ -148,6 +163,9 @@ Architecture read(const ConfigSource& source, std::shared_ptr<const Family> fami
     a.rules = family != nullptr ? std::move(family) : family_for(source);
     const std::string type = text_or_empty(*source.outer, "model_type");
     a.family = type.empty() ? a.rules->name : type;
+    if (a.rules->name == assumed_family && !type.empty()) {
+        a.family += ", an unknown family, read by its fields";
+    }
     read_fields(*a.rules, source, a.fields);
     reject_unknown(*a.rules, source);
     settle(a, source);

@@ -381,12 +381,16 @@ def options_shown(recording, layer, rest):
 
     if any("LayerNorm" in name for name in recording["classes"]) and first(layer, "norm", ".bias"):
         model("norm = 'layer'")
-    for option, words in (("qkv_bias", ("q_proj", "bias")), ("output_bias", ("o_proj", "bias")), ("mlp_bias", ("up_proj", "bias"))):
-        stated = {"qkv_bias": "attention_bias", "mlp_bias": "mlp_bias"}.get(option)
-        if stated in config:
-            lines["fields"].append(f'{option} = flag(0) as "{stated}"')
-        elif first(layer, *words):
-            model(f"{option} = 1")
+    biases = {"qkv_bias": bool(first(layer, "q_proj", "bias") or first(layer, "qkv", "bias")),
+              "output_bias": bool(first(layer, "o_proj", "bias")), "mlp_bias": bool(first(layer, "mlp.", "bias"))}
+    stated = {"qkv_bias": "attention_bias", "mlp_bias": "mlp_bias"}
+    for option, there in biases.items():
+        if stated.get(option) in config:
+            lines["fields"].append(f'{option} = flag(0) as "{stated[option]}"')
+        elif option == "output_bias" and there == biases["qkv_bias"]:
+            continue  # as the queries
+        elif there or option == "output_bias":
+            model(f"{option} = {int(there)}")
     if name := first(layer, "q_norm", "weight"):
         model("qk_norm = 'head'" if size(layer[name]) == head else "qk_norm = 'whole'")
     if first(layer, "qkv_proj"):

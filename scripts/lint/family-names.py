@@ -10,7 +10,7 @@ import re
 import sys
 
 # The common base, the format of hand-written models, and kinds of layers that are operations too.
-NEUTRAL = {"decoder", "toml", "gated_delta", "mamba2"}
+NEUTRAL = {"decoder", "sequential", "toml", "gated_delta", "mamba2"}
 COMMENT = re.compile(r"//.*?$|/\*.*?\*/", re.DOTALL | re.MULTILINE)
 LABEL = re.compile(r'\b(?:name|label)(?:\(\))?\s*[!=]=\s*(?:std::string_view\()?"|'
                    r'\b(?:name|label)\.(?:starts_with|ends_with|find)\("|"\s*==\s*\w*\.?name\b')

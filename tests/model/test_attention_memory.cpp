@@ -74,6 +74,39 @@ TEST_CASE("two shapes by hand, for PyTorch 2.11 on an H200", "[memory]") {
     CHECK(math.forward_saved == 5234491392);
 }
 
+/// The results of the calls that scaled_dot_product_attention makes in the math backend, recorded with a
+/// dispatch mode of PyTorch 2.11 on meta tensors for bf16, batch 4, heads 16 over 8, 200 tokens: elements of
+/// each with its bytes. `_safe_softmax` is one call there.
+TEST_CASE("the math backend makes the tensors of PyTorch's operator, whatever the head size") {
+    for (const std::int64_t head : {96, 97}) {
+        AttentionCall call =
+            call_of(AttentionSoftware::torch_math, 4, 16, 200, head, DataType::bf16);
+        call.attention.kv_heads = 8;
+        const std::int64_t query = std::int64_t{4} * 16 * 200 * head;
+        const std::int64_t key = query / 2;
+        const std::int64_t scores = std::int64_t{4} * 16 * 200 * 200;
+        const std::vector<std::int64_t> recorded{4 * query,  4 * key,    4 * key,   4 * query,
+                                                 4 * query,  4 * query,  4 * query, 4 * scores,
+                                                 4 * scores, 2 * scores, 4 * query, 2 * query};
+        const AttentionPlan plan = attention_plan(call);
+        REQUIRE(std::holds_alternative<MemoryPlan>(plan));
+        const auto& made = std::get<MemoryPlan>(plan).allocations();
+        std::size_t next = 0;
+        for (const auto& each : made) {
+            // The inputs and what the softmax makes inside stand between them.
+            if (next < recorded.size() && each.bytes == recorded[next] && each.name != "q" &&
+                each.name != "k" && each.name != "v") {
+                ++next;
+            }
+        }
+        CAPTURE(head, next);
+        CHECK(next == recorded.size());
+        // Without a workspace of cuBLAS, which is apart from the call.
+        if (head == 96) CHECK(memory_of(call).inference_peak == 48120832);
+        CHECK(library_workspace(call, false, 90).cublas_per_thread == 32 * mebibyte);
+    }
+}
+
 TEST_CASE("the sums of V1 to V3 equal the peaks of the plans", "[memory][property]") {
     std::mt19937_64 random(21);
     const auto pick = [&random](std::int64_t most) {

@@ -6,7 +6,7 @@
 // break the rule. Two kinds of kernels are told apart. A framework's kernels choose between code
 // paths at thresholds in their sources, and a larger call may take a much faster path; records show
 // it (docs/reliability.md). Changes that align a size better are left out. RIDGE_EXPLORE=1 prints
-// each tally with its worst case.
+// each tally with its worst case, and the worst of each operation and kernel.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -44,10 +44,16 @@ class Broken {
   public:
     Broken(std::string rule, const Limits& limits) : rule_(std::move(rule)), limits_(limits) {}
 
+    /// `kind` is the operation and its kernel, by which broken cases are counted.
     template <class Text>
-    void add(double ratio, Text&& text) {
+    void add(double ratio, const std::string& kind, Text&& text) {
         ++cases_;
-        if (ratio > limits_.usual) ++beyond_;
+        if (ratio > limits_.usual) {
+            ++beyond_;
+            Kind& of = kinds_[kind];
+            ++of.beyond;
+            if (ratio > of.worst) of = {.beyond = of.beyond, .worst = ratio, .where = text()};
+        }
         if (ratio <= worst_) return;
         worst_ = ratio;
         if (ratio > limits_.usual) where_ = text();
@@ -57,6 +63,10 @@ class Broken {
         if (std::getenv("RIDGE_EXPLORE") != nullptr) {  // NOLINT(concurrency-mt-unsafe)
             std::cout << rule_ << ": " << beyond_ << " of " << cases_ << " beyond " << limits_.usual
                       << ", worst " << worst_ << ": " << where_ << '\n';
+            for (const auto& [kind, of] : kinds_) {
+                std::cout << "    " << of.beyond << " " << kind << ", worst " << of.worst << ": "
+                          << of.where << '\n';
+            }
         }
         CAPTURE(rule_, cases_, beyond_, worst_, where_);
         CHECK(cases_ > 100);
@@ -65,8 +75,15 @@ class Broken {
     }
 
   private:
+    struct Kind {
+        std::size_t beyond = 0;
+        double worst = 0.0;
+        std::string where{};
+    };
+
     std::string rule_;
     Limits limits_;
+    std::map<std::string, Kind> kinds_{};
     std::size_t cases_ = 0;
     std::size_t beyond_ = 0;
     double worst_ = 0.0;
@@ -89,6 +106,10 @@ std::string change_text(const Operation& operation, const Execution& execution,
            " launch=" + std::string(name_of(execution.launch)) + " on " + machine.name + ", " +
            change + ": " + std::to_string(before.time.in(units::us)) + " -> " +
            std::to_string(after.time.in(units::us)) + " us";
+}
+
+std::string kind_text(const Operation& operation, const Prediction& p) {
+    return std::string(name_of(operation)) + " " + std::string(name_of(p.implementation));
 }
 
 /// Whether the kernel is a framework's: PyTorch's own, or one that its compiler writes.
@@ -132,10 +153,11 @@ TEST_CASE("more work is not faster", "[property]") {
             if (aligns_better(operation, larger)) continue;
             const auto after = answer_of(larger, execution, machine);
             if (!after) continue;
-            (of_framework(*before) ? framework : kernels).add(before->time / after->time, [&] {
-                return change_text(operation, execution, machine, *before, *after,
-                                   test::describe(larger));
-            });
+            (of_framework(*before) ? framework : kernels)
+                .add(before->time / after->time, kind_text(operation, *before), [&] {
+                    return change_text(operation, execution, machine, *before, *after,
+                                       test::describe(larger));
+                });
         }
     }
     kernels.check();
@@ -203,7 +225,7 @@ TEST_CASE("more of a resource is not slower", "[property]") {
                 const auto after = answer_of(operation, execution, faster);
                 if (!before || !after) continue;
                 (execution.l2 == L2State::dirty ? dirty : broken)
-                    .add(after->time / before->time, [&] {
+                    .add(after->time / before->time, kind_text(operation, *before), [&] {
                         return change_text(operation, execution, machine, *before, *after, change);
                     });
             }
@@ -264,10 +286,11 @@ TEST_CASE("a smaller element type is not slower", "[property]") {
         const auto before = answer_of(operation, execution, machine);
         const auto after = answer_of(*smaller, execution, machine);
         if (!before || !after || before->implementation != after->implementation) continue;
-        (of_framework(*before) ? framework : kernels).add(after->time / before->time, [&] {
-            return change_text(operation, execution, machine, *before, *after,
-                               test::describe(*smaller));
-        });
+        (of_framework(*before) ? framework : kernels)
+            .add(after->time / before->time, kind_text(operation, *before), [&] {
+                return change_text(operation, execution, machine, *before, *after,
+                                   test::describe(*smaller));
+            });
     }
     kernels.check();
     framework.check();
@@ -313,10 +336,11 @@ TEST_CASE("one step in an aligned size changes the time by less than 1.3", "[pro
         const auto after = answer_of(*next, execution, machine);
         if (!before || !after) continue;
         const double ratio = std::max(after->time / before->time, before->time / after->time);
-        (of_framework(*before) ? framework : kernels).add(ratio, [&] {
-            return change_text(operation, execution, machine, *before, *after,
-                               test::describe(*next));
-        });
+        (of_framework(*before) ? framework : kernels)
+            .add(ratio, kind_text(operation, *before), [&] {
+                return change_text(operation, execution, machine, *before, *after,
+                                   test::describe(*next));
+            });
     }
     kernels.check();
     framework.check();
@@ -383,7 +407,7 @@ TEST_CASE("options of attention in corners", "[attention][property]") {
             const auto after = answer_of(changed, execution, machine);
             if (!after || is_excused(*after)) return;
             const double ratio = after->time / before->time;
-            broken.add(inverse ? 1.0 / ratio : ratio, [&] {
+            broken.add(inverse ? 1.0 / ratio : ratio, kind_text(op, *before), [&] {
                 return change_text(op, execution, machine, *before, *after,
                                    test::describe(changed));
             });
