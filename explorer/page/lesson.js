@@ -10,7 +10,7 @@
 //     chart: (f) => ({...}), effect: 'divergence',
 //   });
 //
-// `facts` rest on counting alone, and a lesson that is `counted` shows them and its picture whatever is predicted; `claims` rest on predicted times. Where a chip's kernels are known from a data sheet only,
+// A picture that shows predicted times is `timed`. `facts` rest on counting alone, and a lesson that is `counted` shows them and its picture whatever is predicted; `claims` rest on predicted times. Where a chip's kernels are known from a data sheet only,
 // or not at all, the claims are left out and the lesson says so. A sentence with a comparison is made by `whichever`, which keeps
 // its relations as data; tests/explorer/check_lessons.js evaluates them on every chip of the catalogue, and on altered answers.
 
@@ -155,8 +155,10 @@ const studyOf = (it, state) => {
   return {figures, claims, modelled, grade: model.grade, refused: model.refused, guess: it.guess && guessOf(it.guess, figures, it.guess.counted || modelled)};
 };
 
-// Whether there is something to draw: what is counted can be drawn without a prediction.
-const canDraw = (it, found) => !found.failed && (it.counted || !found.refused);
+// Whether there is something to draw: what is counted can be drawn without a prediction, what is `timed` only where kernels are
+// modelled. A chart beside a picture that is not counted shows predicted times.
+const canDraw = (it, found) => !found.failed && (it.counted || (!found.refused && (found.modelled || !it.timed)));
+const canChart = (it, found) => !found.failed && (it.counted || found.modelled);
 
 // The right choice: the number of limits that its value exceeds.
 const guessOf = (guess, figures, known) => {

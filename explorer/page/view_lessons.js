@@ -161,7 +161,7 @@ const stageOf = (it, state, touch) => {
 };
 
 const drawChartOf = (canvas, it, found, state, touch) => {
-  const chart = found && canDraw(it, found) && it.chart?.(found.figures, modelOf(state.gpu));
+  const chart = found && canChart(it, found) && it.chart?.(found.figures, modelOf(state.gpu));
   canvas.hidden = !chart;
   if (!chart || !canvas.isConnected) return;
   canvas.setAttribute('aria-label', `Chart: ${chart.title}`);

@@ -91,8 +91,8 @@ const scope = vm.createContext({engine, console, performance, URLSearchParams, a
 const page = (name) => fs.readFileSync(path.join(root, name), 'utf8');
 const scripts = ['plot/page/axes.js', ...['controls', 'catalogue', 'pen', 'lesson'].map((name) => `explorer/page/${name}.js`),
   ...fs.readdirSync(path.join(root, 'explorer/page/lessons')).sort().map((name) => `explorer/page/lessons/${name}`)];
-vm.runInContext([...scripts.map(page), 'globalThis.parts = {lessons, lessonNames, studyOf, canDraw, controlName, startsOf, modelOf, pens, palettes, drawChart, chartHeight, catalogue, knownAnswers};'].join('\n'), scope);
-const {lessons, lessonNames, studyOf, canDraw, controlName, startsOf, modelOf, pens, palettes, drawChart, chartHeight, catalogue, knownAnswers} = scope.parts;
+vm.runInContext([...scripts.map(page), 'globalThis.parts = {lessons, lessonNames, studyOf, canDraw, canChart, controlName, startsOf, modelOf, pens, palettes, drawChart, chartHeight, catalogue, knownAnswers};'].join('\n'), scope);
+const {lessons, lessonNames, studyOf, canDraw, canChart, controlName, startsOf, modelOf, pens, palettes, drawChart, chartHeight, catalogue, knownAnswers} = scope.parts;
 
 const failures = [];
 let sentences = 0;
@@ -134,9 +134,9 @@ const checkClaims = (where, found) => {
 };
 
 const drawn = (it, found, where, model) => {
-  if (!canDraw(it, found)) return;
   for (const width of [380, 760]) {
     for (const share of [0, 0.37, 0.99]) {
+      if (!canDraw(it, found)) break;
       const pen = pens(strokes, width, it.height(width, found.figures), palettes.light);
       try {
         it.draw(pen, found.figures, share * (it.seconds || 1));
@@ -146,8 +146,8 @@ const drawn = (it, found, where, model) => {
     }
   }
   try {
-    if (/undefined|NaN/.test(it.tell(found.figures))) fail(where, it.tell(found.figures));
-    const chart = it.chart?.(found.figures, model);
+    if (canDraw(it, found) && /undefined|NaN/.test(it.tell(found.figures))) fail(where, it.tell(found.figures));
+    const chart = canChart(it, found) && it.chart?.(found.figures, model);
     if (chart) drawChart(pens(strokes, 400, chartHeight(chart, 400), palettes.light), chart);
   } catch (error) {
     fail(where, `chart: ${error.message}`);

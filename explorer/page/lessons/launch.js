@@ -48,6 +48,7 @@
   lesson('launch', {
     title: 'Host and GPU: eager, compiled, graph',
     question: 'Eight pointwise operations on 16,384 numbers, called one by one in PyTorch: what share of the time does the GPU work?',
+    timed: true,
     guess: {choices: ['under a fifth', 'about half', 'nearly all'], limits: [0.2, 0.7], value: (f) => 1 - f.idle, told: (value) => `${percentOf(value)} of it`},
     controls: [{slide: 'elements', name: 'elements', low: 256, high: 268435456, start: 16384, doubling: true}],
     study(state, model) {

@@ -13,8 +13,9 @@
 
   lesson('matmul-mystery', {
     title: 'The sawtooth of products',
-    question: 'Why does a product of 2049 run slower than one of 2048, although it has hardly more to do?',
-    guess: {choices: ['it does not: under 5 %', '5 to 50 % slower', 'less than half as fast'], limits: [1.05, 2], value: (f) => f.cliff, told: (value) => `2048 is ${fold(value)} as fast as 2049`},
+    question: 'A product of 2049 has hardly more to do than one of 2048. Does it run at the same speed?',
+    timed: true,
+    guess: {choices: ['yes, within 5 %', 'somewhat slower', 'less than half as fast'], limits: [1.05, 2], value: (f) => f.cliff, told: (value) => `2048 is ${fold(value)} as fast as 2049`},
     controls: [{slide: 'n', name: 'm = n = k', low, high, start: 1793}],
     study(state, model) {
       const n = clampTo(state.n, low, high);

@@ -55,6 +55,7 @@
   lesson('mlp', {
     title: 'A multilayer perceptron in training',
     question: 'A batch of 1024 instead of 16 rows, 64 times the work: how much longer does a step take?',
+    timed: true,
     guess: {choices: ['hardly longer', 'some times longer', '64 times'], limits: [1.5, 40], value: (f) => f.ratio, told: (value) => `${fold(value)} as long, with 4 layers of 4096`},
     controls: [
       {slide: 'batch', name: 'rows (batch)', low: 8, high: 16384, start: 1024, doubling: true},

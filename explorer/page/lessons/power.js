@@ -35,6 +35,7 @@
   lesson('power', {
     title: 'Power and data',
     question: 'Half of the watts: how much slower is a large product?',
+    timed: true,
     guess: {choices: ['under a third slower', 'about half as fast', 'a quarter as fast'], limits: [1.5, 3], value: (f) => f.halved, told: (value) => `${fold(value)} as long with half of the power`},
     controls: [
       {slide: 'percent', name: 'power limit, % of the chip\'s', low: 40, high: 100, start: 100},

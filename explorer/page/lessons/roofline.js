@@ -46,6 +46,7 @@
   lesson('roofline', {
     title: 'Warehouse and factory: the roofline',
     question: 'One row times a matrix of 8192 × 8192: is the factory busy, or the belt that feeds it?',
+    timed: true,
     guess: {choices: ['the factory', 'both', 'the belt'], limits: [0.8, 1.25], value: (f) => f.belt / f.factory, told: (value) => (value > 1.25 ? 'the belt: arithmetic waits for memory' : value < 0.8 ? 'the factory' : 'both')},
     controls: [
       {slide: 'rows', name: 'rows', low: 1, high: 16384, start: 1, doubling: true},

@@ -34,6 +34,7 @@
   lesson('transfers', {
     title: 'Links',
     question: 'A cache of 1 GiB from the host instead of from another GPU: how much longer does it take?',
+    timed: true,
     guess: {choices: ['2 times', 'about 7 times', '30 times'], limits: [4, 15], value: (f) => f.ratio, told: (value) => `${fold(value)} as long over PCIe as over the link between GPUs`},
     controls: [{slide: 'bytes', name: 'message, KiB', low: 1, high: 1048576, start: 1024, doubling: true}],
     study(state, model) {

@@ -47,6 +47,7 @@
   lesson('wave-quantization', {
     title: 'Waves of tiles',
     question: 'A matrix product gets one row more than fits into its waves. What can that cost?',
+    timed: true,
     guess: {choices: ['nothing to speak of', 'about a tenth of the speed', 'a third of it or more'], limits: [0.03, 0.25], value: (f) => f.fall, told: (value) => `from ${lessonFoundStep.rows} to ${lessonFoundStep.rows + 1} rows the speed falls by ${percentOf(value)}`},
     controls: [
       {slide: 'rows', name: 'rows', low: 1024, high: 4096, start: 2049},
