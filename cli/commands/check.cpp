@@ -9,6 +9,7 @@
 #include "cli/options/operation_command.h"
 #include "cli/views/gate.h"
 #include "hardware/error.h"
+#include "hardware/units.h"
 #include "model/core/fields.h"
 #include "plot/export.h"
 

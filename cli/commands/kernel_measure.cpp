@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t usual_buffer = std::int64_t{256} << 20;
 constexpr const char* launches = "24";  // enough for each set of counters in one run
 
-std::string bytes_of(const std::string& file) {
+std::string image_in(const std::string& file) {
     std::ifstream stream(file, std::ios::binary);
     if (!stream) throw InputError("cannot be read", {.file = file});
     return {std::istreambuf_iterator<char>(stream), {}};
@@ -97,7 +97,7 @@ std::vector<measure::BinaryArgument> arguments_of(const kernel::CubinKernel& ker
 
 int launch_kernel(const KernelRun& run, std::int64_t times) {
     if (times < 1) throw InputError("launch: at least 1");
-    const std::string image = bytes_of(run.file);
+    const std::string image = image_in(run.file);
     const kernel::CubinKernel chosen = kernel_of(image, run);
     const auto triton = triton_metadata(run.file);
     measure::BinaryLaunch launch{.image = image, .function = chosen.name, .times = times};
@@ -123,7 +123,7 @@ int launch_kernel(const KernelRun& run, std::int64_t times) {
 }
 
 int measure_kernel(const Context& context, const KernelRun& run) {
-    (void)kernel_of(bytes_of(run.file), run);
+    (void)kernel_of(image_in(run.file), run);
     std::error_code error;
     const std::string self = std::filesystem::read_symlink("/proc/self/exe", error).string();
     if (error) throw DeviceError("this program does not find itself in /proc");
