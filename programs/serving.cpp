@@ -35,19 +35,23 @@ std::int64_t cache_bytes(const Architecture& a, const Request& request, std::int
                               .tensor_parallel = request.tensor_parallel});
 }
 
-/// Above idle, on one GPU.
-std::optional<Energy> above_idle(const Architecture& a, const Request& request,
-                                 const model::Machine& machine) {
+/// Above idle, on one GPU, and how long its kernels run.
+struct AboveIdle {
+    Energy energy;
+    Time busy;
+};
+std::optional<AboveIdle> above_idle(const Architecture& a, const Request& request,
+                                    const model::Machine& machine) {
     const ModelStep step = make_step(a, request, false);
     const auto sum = energy_sum(step.program, predict(step.program, machine));
     if (!sum) return std::nullopt;
-    return sum->during(Time{}).energy;
+    return AboveIdle{.energy = sum->during(Time{}).energy, .busy = sum->busy()};
 }
 
 }  // namespace
 
 Energy energy_per_token(const Architecture& architecture, const Load& load, std::int64_t tensor,
-                        std::int64_t batch, Time tpot, const model::Machine& machine) {
+                        std::int64_t batch, const TokenTime& token, const model::Machine& machine) {
     if (!machine.energy || load.request.expert_parallel > 1) return {};
     Request request = load.request;
     request.tensor_parallel = tensor;
@@ -60,9 +64,14 @@ Energy energy_per_token(const Architecture& architecture, const Load& load, std:
     request.seq = load.prompt + load.answer / 2;
     const auto decode = above_idle(architecture, request, machine);
     if (!prompt || !decode) return {};
+    const double prompts = static_cast<double>(batch) / static_cast<double>(load.answer);
+    const Energy told = decode->energy + prompts * prompt->energy;
+    const Time busy = decode->busy + prompts * prompt->busy;
+    // Kernels that an engine runs beside those of the model take what those take.
+    const double more = std::max<double>(1.0, token.busy / busy);
     const double sequence = 1.0 / static_cast<double>(batch);
-    return static_cast<double>(tensor) * (sequence * (*decode + machine.energy->idle * tpot) +
-                                          *prompt * (1.0 / static_cast<double>(load.answer)));
+    return static_cast<double>(tensor) * sequence *
+           (more * told + machine.energy->idle * token.between);
 }
 
 void mark_front(std::vector<ServingPoint>& points) {
@@ -103,7 +112,7 @@ std::vector<ServingPoint> serve(const Architecture& architecture, const Load& lo
                                                                    load.prompt + load.answer)};
             point.evidence = std::min(first.evidence, step.evidence);
             point.per_token =
-                energy_per_token(architecture, load, gpus, batch, point.tpot, machine);
+                energy_per_token(architecture, load, gpus, batch, {.between = point.tpot}, machine);
             point.fits = usable == 0 || point.bytes <= usable;
             points.push_back(point);
         }

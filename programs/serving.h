@@ -55,12 +55,19 @@ struct ServingPoint {
 /// Sets `front` of each point.
 void mark_front(std::vector<ServingPoint>& points);
 
-/// Energy of a token on all GPUs, which come every `tpot` for each of `batch` sequences: its part of a
-/// decode step and of its prompt's prefill above idle, and of the idle power (EN9 of docs/model.md).
-/// Zero if it is not known, as for experts on several GPUs.
+/// Between two tokens of a sequence, and for how much of that kernels run; zero: as long as those of the
+/// model do.
+struct TokenTime {
+    Time between;
+    Time busy{};
+};
+
+/// Energy of a token on all GPUs for each of `batch` sequences: its part of a decode step and of its
+/// prompt's prefill above idle, and of the idle power (EN9 of docs/model.md). Zero if it is not known,
+/// as for experts on several GPUs.
 [[nodiscard]] Energy energy_per_token(const Architecture& architecture, const Load& load,
-                                      std::int64_t tensor, std::int64_t batch, Time tpot,
-                                      const model::Machine& machine);
+                                      std::int64_t tensor, std::int64_t batch,
+                                      const TokenTime& token, const model::Machine& machine);
 
 struct Targets {
     std::optional<Time> ttft{};

@@ -9,6 +9,7 @@
 
 #include "cli/charts/roofline_charts.h"
 #include "effects/chart.h"
+#include "hardware/error.h"
 #include "hardware/si.h"
 #include "hardware/units.h"
 #include "model/core/fields.h"
@@ -190,6 +191,48 @@ plot::Chart latency_chart(const StepAnswer& answer) {
     return plot::sweep_chart(sweep);
 }
 
+namespace {
+
+plot::SeriesPoint named_point(const programs::ServingPoint& point, double x, double y, bool front) {
+    plot::SeriesPoint at{.x = x, .y = y};
+    at.name = fmt::format("{}", point.batch);
+    at.labelled = front;
+    at.terms = {{"batch", std::to_string(point.batch)},
+                {"GPUs", std::to_string(point.gpus)},
+                {"TTFT", format(point.ttft)},
+                {"TPOT", format(point.tpot)},
+                {"on the front", front ? "yes" : "no"}};
+    return at;
+}
+
+std::string gpus_text(std::int64_t gpus) {
+    return gpus == 1 ? "1 GPU" : fmt::format("{} GPUs", gpus);
+}
+
+plot::Series front_series() {
+    plot::Series front{.name = "Pareto front", .markers = plot::Markers::hidden};
+    front.style = plot::Style{.color = plot::Color::ink, .dash = plot::Dash::dashed, .width = 1.2};
+    return front;
+}
+
+/// Draws the lines of all numbers of GPUs, the front if there are several, and what does not fit.
+plot::Chart front_chart(plot::Sweep sweep, std::map<std::int64_t, plot::Series> by_gpus,
+                        plot::Series front, std::size_t left_out) {
+    std::sort(front.points.begin(), front.points.end(),
+              [](const auto& a, const auto& b) { return a.x < b.x; });
+    const bool several = by_gpus.size() > 1;
+    for (auto& [gpus, series] : by_gpus) sweep.series.push_back(std::move(series));
+    if (several) sweep.series.push_back(std::move(front));
+    if (left_out > 0) {
+        sweep.notes.push_back(fmt::format(
+            "{} into memory.", left_out == 1 ? "1 point does not fit"
+                                             : fmt::format("{} points do not fit", left_out)));
+    }
+    return plot::sweep_chart(sweep);
+}
+
+}  // namespace
+
 plot::Chart pareto_chart(const std::vector<programs::ServingPoint>& points,
                          const std::string& title) {
     plot::Sweep sweep;
@@ -197,8 +240,7 @@ plot::Chart pareto_chart(const std::vector<programs::ServingPoint>& points,
     sweep.subtitle = "numbers: batch of points that no other point beats in both";
     sweep.x = {.title = "Tokens/s of a sequence"};
     sweep.y = {.title = "Tokens/s of a GPU"};
-    plot::Series front{.name = "Pareto front", .markers = plot::Markers::hidden};
-    front.style = plot::Style{.color = plot::Color::ink, .dash = plot::Dash::dashed, .width = 1.2};
+    plot::Series front = front_series();
     std::map<std::int64_t, plot::Series> by_gpus;
     std::size_t left_out = 0;
     for (const programs::ServingPoint& point : points) {
@@ -207,28 +249,46 @@ plot::Chart pareto_chart(const std::vector<programs::ServingPoint>& points,
             continue;
         }
         plot::Series& series = by_gpus[point.gpus];
-        series.name = point.gpus == 1 ? "1 GPU" : fmt::format("{} GPUs", point.gpus);
-        plot::SeriesPoint at{.x = 1.0 / point.tpot.in(units::s), .y = point.per_gpu()};
-        at.name = fmt::format("{}", point.batch);
-        at.labelled = point.front;
-        at.terms = {{"batch", std::to_string(point.batch)},
-                    {"GPUs", std::to_string(point.gpus)},
-                    {"TTFT", format(point.ttft)},
-                    {"TPOT", format(point.tpot)},
-                    {"on the front", point.front ? "yes" : "no"}};
+        series.name = gpus_text(point.gpus);
+        plot::SeriesPoint at =
+            named_point(point, 1.0 / point.tpot.in(units::s), point.per_gpu(), point.front);
         if (point.front) front.points.push_back({.x = at.x, .y = at.y});
         series.points.push_back(std::move(at));
     }
-    std::sort(front.points.begin(), front.points.end(),
-              [](const auto& a, const auto& b) { return a.x < b.x; });
-    for (auto& [gpus, series] : by_gpus) sweep.series.push_back(std::move(series));
-    if (by_gpus.size() > 1) sweep.series.push_back(std::move(front));
-    if (left_out > 0) {
-        sweep.notes.push_back(fmt::format(
-            "{} into memory.", left_out == 1 ? "1 point does not fit"
-                                             : fmt::format("{} points do not fit", left_out)));
+    return front_chart(std::move(sweep), std::move(by_gpus), std::move(front), left_out);
+}
+
+plot::Chart energy_chart(const std::vector<programs::ServingPoint>& points,
+                         const std::string& title) {
+    plot::Sweep sweep;
+    sweep.title = title;
+    sweep.subtitle = "numbers: batch of points that no other point beats in both";
+    sweep.x = {.title = "Time between two tokens (ms)"};
+    sweep.y = {.title = "Joules a token"};
+    plot::Series front = front_series();
+    std::map<std::int64_t, plot::Series> by_gpus;
+    std::size_t left_out = 0;
+    const auto counts = [](const programs::ServingPoint& point) {
+        return point.fits && point.per_token > Energy{};
+    };
+    for (const programs::ServingPoint& point : points) {
+        left_out += point.fits ? 0 : 1;
+        if (!counts(point)) continue;
+        const bool best = std::none_of(points.begin(), points.end(), [&](const auto& other) {
+            const bool no_worse = other.tpot <= point.tpot && other.per_token <= point.per_token;
+            const bool better = other.tpot < point.tpot || other.per_token < point.per_token;
+            return counts(other) && no_worse && better;
+        });
+        plot::Series& series = by_gpus[point.gpus];
+        series.name = gpus_text(point.gpus);
+        plot::SeriesPoint at =
+            named_point(point, point.tpot.in(units::ms), point.per_token.base(), best);
+        at.terms.push_back({"joules a token", format(point.per_token)});
+        if (best) front.points.push_back({.x = at.x, .y = at.y});
+        series.points.push_back(std::move(at));
     }
-    return plot::sweep_chart(sweep);
+    if (by_gpus.empty()) throw InputError("chart: no point has an energy");
+    return front_chart(std::move(sweep), std::move(by_gpus), std::move(front), left_out);
 }
 
 }  // namespace ridge::cli

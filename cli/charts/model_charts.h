@@ -25,5 +25,8 @@ namespace ridge::cli {
 /// Tokens/s of a GPU against tokens/s of a sequence: a line for each number of GPUs, and the front.
 [[nodiscard]] plot::Chart pareto_chart(const std::vector<programs::ServingPoint>& points,
                                        const std::string& title);
+/// Joules a token against the time between two tokens, with the points that no other beats in both.
+[[nodiscard]] plot::Chart energy_chart(const std::vector<programs::ServingPoint>& points,
+                                       const std::string& title);
 
 }  // namespace ridge::cli

@@ -112,11 +112,12 @@ int launch_kernel(const KernelRun& run, std::int64_t times) {
     } else {
         throw InputError("block is missing", {}, "--grid 512 --block 256");
     }
-    const std::int64_t shared = !run.shared.empty()
-                                    ? parse_count(run.shared, "shared", CountUnit::bytes)
-                                : triton ? triton->shared_bytes
-                                         : 0;
-    launch.shared_bytes = std::max<std::int64_t>(0, shared - chosen.shared_bytes);
+    // What the code declares comes on top; on Hopper that is also what the driver keeps.
+    if (!run.shared.empty()) {
+        launch.shared_bytes = parse_count(run.shared, "shared", CountUnit::bytes);
+    } else if (triton) {
+        launch.shared_bytes = triton->shared_bytes;
+    }
     launch.arguments = arguments_of(chosen, run.args);
     measure::launch_binary(launch);
     return success;

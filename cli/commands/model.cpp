@@ -53,8 +53,8 @@ std::vector<plot::Chart> charts_of(const ModelCommand& command, const StepAnswer
     if (!timed && !command.chart_name.empty() && command.chart_name != "memory") {
         throw InputError("chart: " + command.chart_name + " needs a GPU", {}, "--gpu h100-sxm");
     }
-    if (command.chart_name == "pareto") {
-        throw InputError("chart: pareto needs --serve", {}, "add --serve");
+    if (command.chart_name == "pareto" || command.chart_name == "energy") {
+        throw InputError("chart: " + command.chart_name + " needs --serve", {}, "add --serve");
     }
     if (answer.listed &&
         (!timed || command.chart_name == "latency" || command.chart_name == "memory")) {
@@ -87,10 +87,14 @@ int run_serving(const Context& context, const ModelCommand& command,
         write_advice(context, architecture, request, place, format);
         return success;
     }
-    if (!command.chart_name.empty() && command.chart_name != "pareto") {
-        throw InputError("chart: --serve draws pareto only");
+    if (!command.chart_name.empty() && command.chart_name != "pareto" &&
+        command.chart_name != "energy") {
+        throw InputError("chart: --serve draws pareto and energy only");
     }
-    return write_serving(context, command.serving, command.chart, architecture,
+    const ServedFront front =
+        command.chart_name == "energy" ? ServedFront::energy : ServedFront::throughput;
+    return write_serving(context, command.serving, {.output = command.chart, .front = front},
+                         architecture,
                          {.request = command.model.serving_request(),
                           .degrees = command.model.degrees(),
                           .place = place},
@@ -154,7 +158,7 @@ Action build_model(CommandLine& line, std::span<const std::string> /*arguments*/
                 "charts: all on an .html page, one as .svg, .png or .pdf")
         .value("FILE");
     line.option("--chart", command->chart_name, "which chart (default: step; serve: pareto)")
-        .one_of({"step", "roofline", "latency", "memory", "pareto"});
+        .one_of({"step", "roofline", "latency", "memory", "pareto", "energy"});
     add_format_option(line, command->format, "table|json|csv|md");
     line.footer(
         "Examples:\n"

@@ -167,7 +167,7 @@ void ServingOptions::check() const {
     refuse(energy.given(), "price-kwh, grid-intensity");
 }
 
-int write_serving(const Context& context, const ServingOptions& options, const ChartOutput& chart,
+int write_serving(const Context& context, const ServingOptions& options, const ServingChart& chart,
                   const programs::Architecture& architecture, const Served& served, Format format) {
     if (options.answer < 1) throw InputError("answer must be positive");
     if (options.most < 1 || options.most > 65536) throw InputError("most must be 1 to 65536");
@@ -214,7 +214,11 @@ int write_serving(const Context& context, const ServingOptions& options, const C
             write_text(context.out, table_of(points, options, several));
             write_choice(context, options, best);
     }
-    if (!chart.file.empty()) write_chart_output(context, chart, pareto_chart(points, title));
+    if (!chart.output.file.empty()) {
+        write_chart_output(context, chart.output,
+                           chart.front == ServedFront::energy ? energy_chart(points, title)
+                                                              : pareto_chart(points, title));
+    }
     return success;
 }
 

@@ -41,8 +41,15 @@ struct Served {
     std::string engine = "vllm";
 };
 
+/// What is drawn of the points, and where.
+enum class ServedFront : std::uint8_t { throughput, energy };
+struct ServingChart {
+    const ChartOutput& output;
+    ServedFront front = ServedFront::throughput;
+};
+
 /// Writes points over batch sizes as a table, CSV, JSON or chart; returns the exit code.
-int write_serving(const Context& context, const ServingOptions& options, const ChartOutput& chart,
+int write_serving(const Context& context, const ServingOptions& options, const ServingChart& chart,
                   const programs::Architecture& architecture, const Served& served, Format format);
 
 void write_advice(const Context& context, const programs::Architecture& architecture,

@@ -16,6 +16,7 @@
 #include <ostream>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/profile_energy.h"
 #include "cli/commands/trace.h"
 #include "cli/console/child_process.h"
 #include "cli/console/table.h"
@@ -43,6 +44,7 @@ struct ProfileOptions {
     std::int64_t runs = 8;
     bool no_repeats = false;
     bool no_lines = false;
+    bool energy = false;
     double delay = 0.0;
     double duration = 0.0;
     bool timeline = false;
@@ -283,7 +285,13 @@ int profile(const Context& context, const ProfileOptions& options) {
     if (options.counters) {
         held = std::async(std::launch::async, [] { return std::make_unique<OpenDevices>(); });
     }
+    std::unique_ptr<EnergyPoller> poller;
+    if (options.energy) poller = std::make_unique<EnergyPoller>();
     ChildStatus status = record(context, options, library, recording_of(options, prefix));
+    const auto readings = poller ? poller->stop() : std::vector<programs::EnergyReading>();
+    if (poller && !poller->problem().empty()) {
+        context.err << "ridge: no energy: " << poller->problem() << '\n';
+    }
     if (!status.failure.empty()) return status.code;
     if (options.counters && status.code == 0) {
         ChildStatus counted = count(context, options, library, prefix);
@@ -310,6 +318,10 @@ int profile(const Context& context, const ProfileOptions& options) {
     int code = success;
     try {
         code = report_traces(context, report);
+        if (poller && poller->problem().empty()) {
+            const bool as_text = report.format.empty() || report.format == "table";
+            write_energy(context, readings, report.files, prefix + ".energy.json", as_text);
+        }
     } catch (const InputError& error) {
         context.err << "ridge: " << printable(error.what()) << '\n';
         code = error.location().file.empty() ? usage : bad_data;

@@ -61,10 +61,13 @@ Steady steady_state(StepTimes& times, const SteadyLoad& load) {
     const std::int64_t room = std::max<std::int64_t>(1, load.chunk - load.batch);
     const std::int64_t at_once =
         std::min(room, std::max(load.prompt, static_cast<std::int64_t>(std::ceil(per_step))));
-    const Time with = times.wall(with_prompts(decoding(load), at_once, load.prompt));
+    const StepBatch mixed = with_prompts(decoding(load), at_once, load.prompt);
+    const Time with = times.wall(mixed);
     const double share = per_step / static_cast<double>(at_once);
     s.keeps_up = share <= 1.0;
     s.mean = s.keeps_up ? (1.0 - share) * s.step + share * with : share * with;
+    const double alone = s.keeps_up ? 1.0 - share : 0.0;
+    s.busy = alone * times.gpu(decoding(load)) + share * times.gpu(mixed);
     s.prompts = 1.0 - std::max(0.0, 1.0 - share) * (s.step / s.mean);
     const double steps = std::ceil(static_cast<double>(load.prompt) / static_cast<double>(room));
     s.first = steps * with + 0.5 * s.mean;
@@ -92,8 +95,8 @@ std::vector<ServingPoint> serve_steadily(const Architecture& architecture, const
                               .tokens_per_s = static_cast<double>(batch) / s.mean.in(units::s),
                               .bytes = bytes_of(architecture, d, batch, load.prompt + load.answer),
                               .evidence = times.parts().evidence()});
-            points.back().per_token =
-                energy_per_token(architecture, load, tensor, batch, s.mean, machine);
+            points.back().per_token = energy_per_token(
+                architecture, load, tensor, batch, {.between = s.mean, .busy = s.busy}, machine);
             points.back().fits = usable == 0 || points.back().bytes <= usable;
             if (!points.back().fits) break;
         }

@@ -27,6 +27,7 @@ struct SteadyLoad {
 struct Steady {
     Time step{};           ///< that decodes only
     Time mean{};           ///< of all steps
+    Time busy{};           ///< of the kernels in `mean`
     Time first{};          ///< to compute a prompt, after half a step of waiting
     double prompts = 0.0;  ///< share of `mean` that prompts add
     bool keeps_up = true;  ///< prompts fit into the steps

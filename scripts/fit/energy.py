@@ -3,6 +3,8 @@
 
     scripts/fit/energy.py h200-sxm records/h200-sxm-energy,records/h200-sxm-energy-judge [RIDGE]    # default: build/release/ridge
 
+    scripts/fit/energy.py h100-sxm records/h100-sxm-energy RIDGE h200-sxm     # few records: near a relative's values
+
 Prints the section [model.energy] as it stands in calibration/CHIP/ridge-0.1.toml, each value with its standard error,
 and the errors of the fit and of shapes left out in turn (six parts, drawn with a fixed seed), for power below 95 % of
 the limit, and for clock and time at the limit. Needs numpy and scipy.
@@ -13,12 +15,16 @@ predicted times do not enter the coefficients; work and terms are those of `ridg
 is that of each record's board; the printed one is their mean. The clock's ceilings follow from products of zeros, the
 exponent of the clock is given.
 
+With a relative, its coefficients are what is expected (a factor of 1.3), and the ceilings of the clock come from the
+products of zeros in the records.
+
 Limits: the standard errors are those of the linearised fit; boards differ by more (idle: 117 and 131 W).
 """
 import json
 import pathlib
 import subprocess
 import sys
+import tomllib
 
 import numpy
 from scipy.optimize import least_squares
@@ -29,7 +35,7 @@ import record_files  # noqa: E402
 EXPONENT = 1.5
 GAP = 1e-6
 LIMIT = 0.95
-WIDTH, DOUBT = 0.05, 0.6
+WIDTH, DOUBT, NEAR = 0.05, 0.6, 0.26
 SURE = 0.02  # width for products of more than a millisecond, which decide how well the limit is met
 CEILING = {"tensor_16": 0.155, "tensor_8": 0.217, "tensor_int8": 0.217, "tensor_32": 0.049}
 BURST = {"tensor_16": 0.155, "tensor_8": 0.217, "tensor_int8": 0.217, "tensor_32": 0.2}
@@ -161,6 +167,22 @@ def summary(errors):
     return "; ".join(texts)
 
 
+def start_near(relative, rows, boost):
+    """Expects the coefficients of another GPU, and takes the ceilings of the clock from products of zeros."""
+    global DOUBT
+    DOUBT = NEAR
+    path = pathlib.Path(__file__).resolve().parents[2] / "calibration" / relative / "ridge-0.1.toml"
+    section = tomllib.loads(path.read_text(encoding="utf-8"))["model"]["energy"]
+    for name in NAMES:
+        value = section[name]["value"]
+        EXPECTED[name] = float(value.split()[0]) if isinstance(value, str) else value
+    for row in rows:
+        if row.pattern == "zeros" and row.prediction["flop_tensor"] > 0 and row.energy["power_w"] < LIMIT * row.energy["power_limit_w"]:
+            busy = row.prediction["flop_tensor"] / (row.prediction["peak_flop_per_s"] * row.energy["time_s"])
+            CEILING[row.pipe] = BURST[row.pipe] = (1.0 - row.energy["clock_hz"] / boost) / busy
+            print(f"# ceiling of {row.pipe}: {CEILING[row.pipe]:.3f}")
+
+
 def left_out(rows, idle, boost, parts=6):
     order, errors = numpy.random.RandomState(0).permutation(len(rows)), {"power": [], "clock": [], "time": []}
     for part in range(parts):
@@ -178,6 +200,8 @@ def main():
                                                 capture_output=True, text=True).stdout)["fields"][name]["value"])
                 for name in ("clock.boost_hz",))
     rows = [row for each in folder.split(",") for row in read_rows(ridge, gpu, each)]
+    if len(rest) > 1:
+        start_near(rest[1], rows, boost)
     idle = float(numpy.mean(sorted({row.energy["idle_up_w"] for row in rows})))
     value, error = fit(rows, boost)
     print(f"[model.energy]    # {len(rows)} records")

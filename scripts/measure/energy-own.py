@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints operations for `ridge measure --energy`: shapes of ridge's own kernels, drawn by a seed, of 30 us and more.
 
-    ridge measure $(scripts/measure/energy-own.py 4101) --energy -o records/NAME
+    eval "ridge measure $(scripts/measure/energy-own.py 4101) --energy -o records/NAME"
 """
 import random
 import sys
@@ -24,8 +24,7 @@ def main():
               f'elementwise expr="{draw.choice(["gelu(x)", "x * y + x", "exp(x)"])}" elements={count} dtype='
               f"{draw.choice(['bf16', 'fp32'])} impl=fused",
               f"{draw.choice(['softmax', 'layernorm'])} rows={rows} cols={cols} dtype=bf16 impl=fused"]
-    for words in chosen:
-        print("--op", words.replace(" ", ",") if len(sys.argv) > 2 else f"'{words}'")
+    print(" ".join(f"--op '{words}'" for words in chosen))
 
 
 main()

@@ -13,7 +13,7 @@ import sys
 
 
 def name_of(kernel):
-    own = re.search(r"::([khng]\d\d[ab]?)\(", kernel)
+    own = re.search(r"::([a-z]\d\d[ab]?)\(", kernel)
     if own:
         return own.group(1)
     return kernel if re.match(r"nvjet|sm\d\d_xmma|cutlass", kernel) else None
@@ -32,7 +32,7 @@ def main():
         rows[name] = {"time_us": row["causes"]["measured_us"], "grid": "x".join(map(str, launch["grid"])),
                       "block": "x".join(map(str, launch["block"])), "registers": launch["registers"],
                       "shared_bytes": launch["shared_bytes"], **metrics}
-    library = sorted(name for name in rows if not re.fullmatch(r"[khng]\d\d[ab]?", name))
+    library = sorted(name for name in rows if not re.fullmatch(r"[a-z]\d\d[ab]?", name))
     for number, name in enumerate(library, 6):
         rows[f"h{number:02}"] = rows.pop(name)
     columns = ["time_us", "grid", "block", "registers", "shared_bytes"]

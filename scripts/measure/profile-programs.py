@@ -134,7 +134,7 @@ def close(a, b):
 
 def reports(ridge, names):
     """Operators of the recordings, and how many of them have counters."""
-    files = sorted(str(each) for each in names.parent.glob(names.name + ".*"))
+    files = sorted(str(each) for each in names.parent.glob(names.name + ".*.ridge"))
     answer = subprocess.run([ridge, "trace", *files, "--top", "0", "--format", "json"], capture_output=True, text=True)
     if answer.returncode != 0:
         return {"trace": answer.stderr.strip()[-300:]}

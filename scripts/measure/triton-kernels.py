@@ -14,6 +14,7 @@ KERNELS may be a tar archive (records/h200-sxm-triton.tar.gz).
 import csv
 import importlib.util
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -22,6 +23,7 @@ import tarfile
 import tempfile
 
 COLUMNS = ("tag", "name", "measured_us", "dram_bytes", "instructions", "tensor_flop", "asked_bytes", "vector_flop")
+LANES = 32
 
 
 class Jobs:
@@ -168,6 +170,7 @@ def judge(ridge, folder, gpu):
             continue
         counted = counts[kernel["tag"]]
         found, measured = answer_of(ridge, folder, kernel, counted, gpu), float(counted["measured_us"])
+        blocks, warps = math.prod(kernel["grid"]), kernel["warps"]
 
         def beside(mine, name):
             truth = float(counted[name])
@@ -177,8 +180,10 @@ def judge(ridge, folder, gpu):
         errors.append(abs(error))
         held += inside
         print(f"{kernel['tag']:4} {found['time_us']:9.1f} {measured:9.1f} {100 * error:6.0f} %  {str(inside):7}",
-              beside(found["instructions_of_launch"], "instructions"), beside(found["tensor_flop_of_launch"], "tensor_flop"),
-              beside(found["asked_bytes_of_launch"], "asked_bytes"))
+              beside(found["instructions_of_warp"] * blocks * warps, "instructions"),
+              beside(found["tensor_flop_of_warp"] * blocks * warps, "tensor_flop"),
+              beside((found["global_read_bytes_of_thread"] + found["global_written_bytes_of_thread"]) * blocks * warps * LANES,
+                     "asked_bytes"))
     print(f"mean error {100 * sum(errors) / len(errors):.1f} %, {held} of {len(errors)} in the band")
 
 

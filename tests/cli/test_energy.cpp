@@ -1,9 +1,11 @@
 // Power and energy on the command line: conditions, sweeps over limits, prices, the roofline.
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "tests/catch.h"
 #include "tests/cli/run.h"
+#include "tests/support/temporary_folder.h"
 
 namespace ridge::test {
 namespace {
@@ -109,6 +111,18 @@ TEST_CASE("serving states joules per token, and what a million cost") {
         CHECK(point.at("energy_cost").get<double>() == Approx(0.5 * joules / 3.6));
         CHECK(point.at("co2_g").get<double>() == Approx(400.0 * joules / 3.6));
     }
+}
+
+TEST_CASE("the front of energy against latency is a chart") {
+    const TemporaryFolder folder;
+    const std::string file = folder.file("front.json");
+    const Transcript answer =
+        run({"model", "llama-3.1-8b", "--serve", "--most", "16", "--gpu", "h200-sxm", "--software",
+             "serving", "--chart", "energy", "-o", file});
+    REQUIRE(answer.code == 0);
+    std::ifstream stream(file);
+    CHECK(json::parse(stream).dump().find("Joules a token") != std::string::npos);
+    CHECK(run({"model", "llama-3.1-8b", "--gpu", "h200-sxm", "--chart", "energy"}).code == 1);
 }
 
 TEST_CASE("a step of a model has power and joules per token") {
