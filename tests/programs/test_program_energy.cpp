@@ -9,39 +9,39 @@ using namespace ridge::programs;
 
 namespace {
 
-constexpr std::int64_t ms = 1'000'000;
+constexpr std::int64_t millisecond = 1'000'000;
 
 /// Two kernels in bursts of changing length, 120 W of rest, 300 and 500 W above it.
-struct Program {
+struct Bursts {
     Trace trace;
     std::vector<EnergyReading> readings;
 
-    explicit Program(bool in_proportion) {
+    explicit Bursts(bool in_proportion) {
         trace.recorder = TraceSource::activity;
         const TextId light = trace.texts.add("light");
         const TextId heavy = trace.texts.add("heavy");
         const TextId range = trace.texts.add("second half");
-        std::int64_t now = 1'000 * ms;
+        std::int64_t now = 1'000 * millisecond;
         double joules = 0.0;
         const std::int64_t start = now;
         for (std::int64_t step = 0; step < 40; ++step) {
             readings.push_back({.time_ns = now, .joules = joules});
-            const std::int64_t first = (in_proportion ? 40 : 10 + 7 * step % 60) * ms;
-            const std::int64_t second = in_proportion ? 20 * ms : 80 * ms - first;
+            const std::int64_t first = (in_proportion ? 40 : 10 + 7 * step % 40) * millisecond;
+            const std::int64_t second = (in_proportion ? 20 : 5 + 11 * step % 45) * millisecond;
             trace.kernels.push_back({.name = light, .start_ns = now, .duration_ns = first});
             trace.kernels.push_back(
                 {.name = heavy, .start_ns = now + first, .duration_ns = second});
-            joules += 12.0 + 0.3 * static_cast<double>(first / ms) +
-                      0.5 * static_cast<double>(second / ms);
-            now += 100 * ms;
+            joules += 12.0 + 0.3 * static_cast<double>(first / millisecond) +
+                      0.5 * static_cast<double>(second / millisecond);
+            now += 100 * millisecond;
         }
         readings.push_back({.time_ns = now, .joules = joules});
         trace.operators.push_back(
-            {.name = range, .start_ns = start + 2'000 * ms, .end_ns = now, .range = true});
+            {.name = range, .start_ns = start + 2'000 * millisecond, .end_ns = now, .range = true});
     }
 };
 
-const ClassEnergy& of(const ProgramEnergy& found, const std::string& name) {
+const ClassEnergy& energies_of(const ProgramEnergy& found, const std::string& name) {
     for (const ClassEnergy& each : found.classes) {
         if (each.name == name) return each;
     }
@@ -52,17 +52,17 @@ const ClassEnergy& of(const ProgramEnergy& found, const std::string& name) {
 }  // namespace
 
 TEST_CASE("powers of kernels follow from the steps of the counter", "[program_energy]") {
-    const Program program(false);
+    const Bursts program(false);
     const ProgramEnergy found = energy_of(program.trace, program.readings);
     CHECK(found.steps == 40);
     const auto watts = [&](const std::string& name) {
-        const ClassEnergy& each = of(found, name);
+        const ClassEnergy& each = energies_of(found, name);
         return each.energy.base() / each.busy.base();
     };
     CHECK(watts("light") == Approx(300.0).epsilon(0.03));
     CHECK(watts("heavy") == Approx(500.0).epsilon(0.03));
     CHECK(watts("rest") == Approx(120.0).epsilon(0.05));
-    CHECK(of(found, "heavy").error < 0.05);
+    CHECK(energies_of(found, "heavy").error < 0.05);
     Energy sum;
     for (const ClassEnergy& each : found.classes) sum += each.energy;
     CHECK(sum.base() == Approx(found.all.base()));
@@ -70,14 +70,14 @@ TEST_CASE("powers of kernels follow from the steps of the counter", "[program_en
 }
 
 TEST_CASE("kernels that always run in one proportion are not told apart", "[program_energy]") {
-    const Program program(true);
+    const Bursts program(true);
     const ProgramEnergy found = energy_of(program.trace, program.readings);
-    CHECK(of(found, "heavy").error > 0.2);
-    CHECK(of(found, "light").error > 0.1);
+    CHECK(energies_of(found, "heavy").error > 0.2);
+    CHECK(energies_of(found, "light").error > 0.1);
 }
 
 TEST_CASE("a range takes what the counter moved from its start to its end", "[program_energy]") {
-    const Program program(false);
+    const Bursts program(false);
     const ProgramEnergy found = energy_of(program.trace, program.readings);
     REQUIRE(found.ranges.size() == 1);
     const double moved = program.readings.back().joules - program.readings[20].joules;
@@ -87,7 +87,7 @@ TEST_CASE("a range takes what the counter moved from its start to its end", "[pr
 }
 
 TEST_CASE("a program shorter than the counter's steps has no energies", "[program_energy]") {
-    const Program program(false);
+    const Bursts program(false);
     const std::span<const EnergyReading> few(program.readings.data(), 3);
     CHECK(energy_of(program.trace, few).classes.empty());
     CHECK(energy_of(Trace{}, program.readings).classes.empty());
