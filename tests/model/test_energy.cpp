@@ -182,7 +182,7 @@ TEST_CASE("coefficients carry over by watts per FLOP and by the limit") {
     CHECK(other.idle.base() == Approx(own.idle.base() * by_limit));
     CHECK(other.dram == own.dram);
     CHECK(other.half.flop == Approx(own.half.flop * by_limit * 989.4 / 2250.0).epsilon(0.02));
-    const EnergyParameters& relative = *machine("h100-sxm").energy;
+    const EnergyParameters& relative = *machine("gh200-96gb").energy;
     CHECK(relative.evidence == Evidence::family);
     CHECK(relative.half.flop == Approx(own.half.flop).epsilon(0.01));
 }
