@@ -248,6 +248,7 @@ void advise_on(Adviser& adviser, const OwnKernel& op) {
 void advise_on(Adviser&, const Mla&) {}
 void advise_on(Adviser&, const Moe&) {}
 void advise_on(Adviser&, const SparseAttention&) {}
+void advise_on(Adviser&, const MixedAttention&) {}
 void advise_on(Adviser&, const Recurrence&) {}
 void advise_on(Adviser&, const TokenWise&) {}
 void advise_on(Adviser&, const Collective&) {}

@@ -25,6 +25,7 @@
 #include "model/roof/account.h"
 #include "model/roof/band.h"
 #include "model/software.h"
+#include "model/sparse/mixed.h"
 #include "model/sparse/predict.h"
 #include "model/streams/predict.h"
 #include "model/token_wise/predict.h"
@@ -58,6 +59,9 @@ struct Predictor {
         return with_memory(Pass::inference, predict(op, execution, machine, &predict));
     }
     Outcome operator()(const SparseAttention& op) const {
+        return with_footprint(op, Pass::inference);
+    }
+    Outcome operator()(const MixedAttention& op) const {
         return with_footprint(op, Pass::inference);
     }
     Outcome operator()(const Recurrence& op) const { return with_footprint(op, Pass::inference); }

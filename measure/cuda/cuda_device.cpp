@@ -155,6 +155,9 @@ struct Planner {
     Plan operator()(const model::SparseAttention&) const {
         throw Refusal("sparse attention has no bundled kernel");
     }
+    Plan operator()(const model::MixedAttention&) const {
+        throw Refusal("mixed attention has no bundled kernel");
+    }
     Plan operator()(const model::Recurrence&) const {
         throw Refusal("recurrences have no bundled kernel");
     }

@@ -34,6 +34,7 @@ struct Choose {
     Implementation operator()(const model::Mla&) const { return Implementation::library; }
     Implementation operator()(const model::Moe&) const { return Implementation::cutlass; }
     Implementation operator()(const model::SparseAttention&) const { return Implementation::fused; }
+    Implementation operator()(const model::MixedAttention&) const { return Implementation::fused; }
     Implementation operator()(const model::Recurrence&) const { return Implementation::fused; }
     Implementation operator()(const model::TokenWise&) const { return Implementation::fused; }
     Implementation operator()(const model::Elementwise&) const { return Implementation::fused; }
@@ -79,6 +80,7 @@ std::optional<Unavailable> not_measured(const model::Operation& operation,
     }
     if (kind == model::OperationKind::mla || kind == model::OperationKind::moe ||
         std::holds_alternative<model::SparseAttention>(operation) ||
+        std::holds_alternative<model::MixedAttention>(operation) ||
         std::holds_alternative<model::Recurrence>(operation) ||
         std::holds_alternative<model::TokenWise>(operation)) {
         return Unavailable{.reason = std::string(model::info_of(kind).name) +

@@ -9,7 +9,7 @@ namespace ridge::model {
 [[nodiscard]] constexpr bool runs_in_engines_only(OperationKind kind) {
     return kind == OperationKind::gdn || kind == OperationKind::kda ||
            kind == OperationKind::mamba2 || kind == OperationKind::indexer ||
-           kind == OperationKind::sparse_mla;
+           kind == OperationKind::sparse_mla || kind == OperationKind::mixed_attention;
 }
 
 }  // namespace ridge::model

@@ -34,6 +34,7 @@ enum class OperationKind : std::uint8_t {
     mla,
     indexer,
     sparse_mla,
+    mixed_attention,
     moe,
     gdn,
     kda,
@@ -69,7 +70,7 @@ enum class OperationKind : std::uint8_t {
     device_to_host,
     kernel
 };
-inline constexpr std::size_t operation_kind_count = 39;
+inline constexpr std::size_t operation_kind_count = 40;
 
 enum class Field : std::uint8_t {
     pattern,
@@ -92,6 +93,8 @@ enum class Field : std::uint8_t {
     seq,
     seq_q,
     seq_kv,
+    decodes,
+    decode_kv,
     head_dim,
     latent_dim,
     rope_dim,
@@ -150,7 +153,7 @@ enum class Field : std::uint8_t {
     kernel,
     mode
 };
-inline constexpr std::size_t field_count = 77;
+inline constexpr std::size_t field_count = 79;
 
 enum class FieldKind : std::uint8_t { count, flag, word, text };
 

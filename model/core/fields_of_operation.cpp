@@ -86,6 +86,18 @@ class FieldsOf {
         unless(Field::latent_dim, op.latent_dim, usual.latent_dim);
         unless(Field::rope_dim, op.rope_dim, usual.rope_dim);
     }
+    void operator()(const MixedAttention& op) {
+        const MixedAttention usual;
+        type(op.type);
+        word_unless(Field::kv_dtype, cache_type_of(op), op.type);
+        count(Field::heads, op.heads);
+        unless(Field::kv_heads, op.kv_heads, op.heads);
+        count(Field::seq_q, op.seq_q);
+        unless(Field::seq_kv, op.seq_kv, op.seq_q);
+        count(Field::decodes, op.decodes);
+        count(Field::decode_kv, op.decode_kv);
+        unless(Field::head_dim, op.head_dim, usual.head_dim);
+    }
     void operator()(const Moe& op) {
         type(op.type);
         count(Field::tokens, op.tokens);

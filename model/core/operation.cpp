@@ -166,6 +166,21 @@ void check(const SparseAttention& op) {
     }
 }
 
+void check(const MixedAttention& op) {
+    check(Attention{.heads = op.heads,
+                    .kv_heads = op.kv_heads,
+                    .seq_q = op.seq_q,
+                    .seq_kv = op.seq_kv,
+                    .head_dim = op.head_dim,
+                    .type = op.type,
+                    .cache_type = op.cache_type,
+                    .causal = true});
+    require_product({{"decodes", op.decodes},
+                     {"heads", op.heads},
+                     {"decode_kv", op.decode_kv},
+                     {"head_dim", op.head_dim}});
+}
+
 void require_divisor(std::string_view field, std::int64_t divisor, std::string_view of,
                      std::int64_t value) {
     require_edge(field, divisor);

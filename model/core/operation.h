@@ -15,6 +15,7 @@
 #include <variant>
 
 #include "model/core/data_type.h"
+#include "model/core/mixed_attention.h"
 #include "model/core/recurrent.h"
 #include "model/core/sparse.h"
 #include "model/expression/expression.h"
@@ -314,9 +315,9 @@ struct OwnKernel {
     std::int64_t shared = 0;  ///< bytes of a block
 };
 
-using Operation =
-    std::variant<Matmul, Attention, Mla, SparseAttention, Moe, Recurrence, TokenWise, Elementwise,
-                 RowWise, Transpose, Copy, Gather, Cat, AdamW, Access, Collective, OwnKernel>;
+using Operation = std::variant<Matmul, Attention, Mla, SparseAttention, MixedAttention, Moe,
+                               Recurrence, TokenWise, Elementwise, RowWise, Transpose, Copy, Gather,
+                               Cat, AdamW, Access, Collective, OwnKernel>;
 
 /// "matmul", "attention", "elementwise", "softmax", ..., "all_reduce".
 [[nodiscard]] std::string_view name_of(const Operation& operation);

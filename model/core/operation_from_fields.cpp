@@ -115,6 +115,20 @@ SparseAttention make_sparse(SparsePart part, const Parameters& p) {
             .cache_type = cache_type(p, type)};
 }
 
+MixedAttention make_mixed(const Parameters& p) {
+    const MixedAttention usual;
+    const DataType type = enumerator_or(p, dtype, DataType::bf16);
+    return {.heads = p.count(heads),
+            .kv_heads = p.count_or(kv_heads, p.count(heads)),
+            .seq_q = p.count(seq_q),
+            .seq_kv = p.count_or(seq_kv, p.count(seq_q)),
+            .decodes = p.count(decodes),
+            .decode_kv = p.count(decode_kv),
+            .head_dim = p.count_or(head_dim, usual.head_dim),
+            .type = type,
+            .cache_type = cache_type(p, type)};
+}
+
 /// The type of the weights if it differs from that of the computation.
 std::optional<DataType> weight_type(const Parameters& p, DataType type) {
     const DataType weights = enumerator_or(p, weight_dtype, type);
@@ -269,6 +283,9 @@ Operation make_operation(OperationKind kind, const Parameters& p) {
             break;
         case Kind::sparse_mla:
             operation = make_sparse(SparsePart::attend, p);
+            break;
+        case Kind::mixed_attention:
+            operation = make_mixed(p);
             break;
         case Kind::moe:
             operation = make_moe(p);

@@ -46,6 +46,9 @@ constexpr std::array<FieldInfo, field_count> fields{{
     {seq, "seq", FieldKind::count, "tokens: sets seq_q and seq_kv"},
     {seq_q, "seq_q", FieldKind::count, "query tokens"},
     {seq_kv, "seq_kv", FieldKind::count, "key and value tokens", "seq_q"},
+    {decodes, "decodes", FieldKind::count, "sequences that decode one token beside the new tokens"},
+    {decode_kv, "decode_kv", FieldKind::count,
+     "tokens in the cache of each of them, its own with it"},
     {head_dim, "head_dim", FieldKind::count, "elements of one head", "128"},
     {latent_dim, "latent_dim", FieldKind::count, "elements of a token's latent", "512"},
     {rope_dim, "rope_dim", FieldKind::count, "elements of a token's rotated key", "64"},
@@ -148,6 +151,9 @@ constexpr std::array sparse_required{heads, topk};
 constexpr std::array sparse_optional{dtype,  kv_dtype,   batch,    seq,   seq_q,
                                      seq_kv, latent_dim, rope_dim, impl,  l2,
                                      launch, software,   mode,     kernel};
+constexpr std::array mixed_required{heads, seq_q, decodes, decode_kv};
+constexpr std::array mixed_optional{dtype, kv_dtype, kv_heads, seq_kv, head_dim, impl,
+                                    l2,    launch,   software, mode,   kernel};
 constexpr std::array moe_required{tokens, hidden, intermediate, topk, experts};
 constexpr std::array moe_optional{dtype, weight_dtype, gated,  tp,       ep,   distribution,
                                   impl,  l2,           launch, software, mode, kernel};
@@ -235,6 +241,9 @@ const std::array<OperationInfo, operation_kind_count> operations{{
      mla_required, indexer_optional, fused_way},
     {Kind::sparse_mla, "sparse_mla", "latent attention over the topk keys that an indexer chose",
      sparse_required, sparse_optional, fused_way},
+    {Kind::mixed_attention, "mixed_attention",
+     "attention of a mixed step: new tokens of a prompt and sequences that decode", mixed_required,
+     mixed_optional, fused_way},
     {Kind::moe, "moe", "a block of experts: routing, grouped products, weighted sum", moe_required,
      moe_optional, moe_ways},
     {Kind::gdn, "gdn", "gated delta rule: short convolution, recurrence, or both", delta_required,
@@ -346,6 +355,7 @@ struct KindOf {
     Kind operator()(const SparseAttention& op) const {
         return op.part == SparsePart::index ? Kind::indexer : Kind::sparse_mla;
     }
+    Kind operator()(const MixedAttention&) const { return Kind::mixed_attention; }
     Kind operator()(const Moe&) const { return Kind::moe; }
     Kind operator()(const Recurrence& op) const {
         return recurrence_kinds[static_cast<std::size_t>(op.kind)];

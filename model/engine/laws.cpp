@@ -6,6 +6,7 @@
 #include "model/engine/attention_parts.h"
 #include "model/engine/attention_tiles.h"
 #include "model/engine/expert_block.h"
+#include "model/engine/mixed_tiles.h"
 #include "model/engine/peer_reduce.h"
 #include "model/engine/query_blocks.h"
 #include "model/engine/recurrences.h"
@@ -16,7 +17,7 @@ namespace {
 
 using LawFunction = LawTime (*)(const LawCall& call);
 
-constexpr std::array<std::pair<std::string_view, LawFunction>, 9> functions{
+constexpr std::array<std::pair<std::string_view, LawFunction>, 10> functions{
     {{"tiled_product", &tiled_product},
      {"attention_tiles", &attention_tiles},
      {"attention_parts", &attention_parts},
@@ -25,7 +26,8 @@ constexpr std::array<std::pair<std::string_view, LawFunction>, 9> functions{
      {"channel_conv", &channel_conv},
      {"chunked_scan", &chunked_scan},
      {"state_step", &state_step},
-     {"query_blocks", &query_blocks}}};
+     {"query_blocks", &query_blocks},
+     {"mixed_tiles", &mixed_tiles}}};
 
 std::vector<LawFunction> by_index() {
     std::vector<LawFunction> all(law_table().size(), nullptr);

@@ -5,6 +5,7 @@
 #include "model/core/real.h"
 #include "model/footprint/parts.h"
 #include "model/recurrence/work.h"
+#include "model/sparse/mixed.h"
 #include "model/sparse/work.h"
 #include "model/token_wise/work.h"
 
@@ -58,6 +59,15 @@ Footprint footprint_of(const SparseAttention& op) {
     parts.add("keys", bytes.keys, Phase::input);
     parts.add("chosen", bytes.chosen, Phase::input);
     parts.add("out", bytes.out, Phase::output);
+    return parts.footprint();
+}
+
+Footprint footprint_of(const MixedAttention& op) {
+    const MixedBytes bytes = mixed_bytes(op);
+    Parts parts;
+    parts.add("q", bytes.queries, Phase::input);
+    parts.add("keys and values", bytes.keys, Phase::input);
+    parts.add("out", bytes.queries, Phase::output);
     return parts.footprint();
 }
 

@@ -9,6 +9,7 @@ namespace ridge::model {
 
 [[nodiscard]] Footprint footprint_of(const Mla& op);
 [[nodiscard]] Footprint footprint_of(const SparseAttention& op);
+[[nodiscard]] Footprint footprint_of(const MixedAttention& op);
 [[nodiscard]] Footprint footprint_of(const Moe& op);
 [[nodiscard]] Footprint footprint_of(const Recurrence& op);
 [[nodiscard]] Footprint footprint_of(const TokenWise& op);

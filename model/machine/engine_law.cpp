@@ -8,6 +8,7 @@
 #include "hardware/nearest.h"
 #include "model/machine/attention_walk_parameters.h"
 #include "model/machine/expert_block_parameters.h"
+#include "model/machine/mixed_tile_parameters.h"
 #include "model/machine/peer_reduce_parameters.h"
 #include "model/machine/query_block_parameters.h"
 #include "model/machine/recurrence_parameters.h"
@@ -70,7 +71,11 @@ std::vector<LawInfo> all_laws() {
                               {.name = "query_blocks",
                                .title = "queries with keys of their own of an engine",
                                .attributes = query_blocks_attributes(),
-                               .parameters = rows_of(query_blocks_table())}};
+                               .parameters = rows_of(query_blocks_table())},
+                              {.name = "mixed_tiles",
+                               .title = "attention of a mixed step of an engine",
+                               .attributes = mixed_tiles_attributes(),
+                               .parameters = rows_of(mixed_tiles_table())}};
     for (const LawInfo& each : laws) {
         RIDGE_CONTRACT(each.attributes.size() <= most_attributes);
         RIDGE_CONTRACT(each.parameters.size() <= most_law_parameters);

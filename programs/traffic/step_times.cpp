@@ -56,6 +56,19 @@ std::int64_t StepBatch::sampled() const {
                                    [](const PromptChunk& chunk) { return chunk.last; });
 }
 
+std::int64_t StepBatch::prompt_cached() const {
+    double sum = 0.0;
+    for (const PromptChunk& chunk : prompts) {
+        sum += static_cast<double>(chunk.tokens) * static_cast<double>(chunk.cached);
+    }
+    const std::int64_t tokens = prompt_tokens();
+    return tokens == 0 ? 0 : std::llround(sum / static_cast<double>(tokens));
+}
+
+std::int64_t StepBatch::mean_context() const {
+    return std::max<std::int64_t>(1, context / std::max<std::int64_t>(1, decodes));
+}
+
 StepTimes::StepTimes(StepParts parts, Engine engine)
     : parts_(std::move(parts)), engine_(std::move(engine)) {}
 
@@ -111,6 +124,13 @@ Time StepTimes::step(const StepBatch& batch, Time busy) const {
     return engine_.step_time(busy, batch.decodes + static_cast<std::int64_t>(batch.prompts.size()));
 }
 
+/// Attention of decoding sequences and prompts in one call, if the engine's kernel for that is known.
+std::optional<Time> StepTimes::mixed(const StepBatch& batch) const {
+    if (batch.decodes == 0 || batch.prompts.empty()) return std::nullopt;
+    return parts_.mixed(batch.decodes, batch.mean_context(), batch.prompt_tokens(),
+                        batch.prompt_cached());
+}
+
 /// What one of the stages' micro-batches holds, if a step's sequences are spread evenly.
 StepBatch StepTimes::micro_batch(const StepBatch& batch) const {
     const std::int64_t stages = parts_.deployment().pipeline;
@@ -148,8 +168,9 @@ Time StepTimes::kernels(const StepBatch& batch) {
     if (share < 1.0) sum += (1.0 - share) * along(Table::decode_layers, tokens, 0);
     const std::int64_t rows = batch.sampled() + batch.decodes * drafts.tokens;
     if (rows > 0) sum += along(Table::head, rows, 0);
+    if (const auto both = mixed(batch)) return Time::from_base(sum) + *both;
     if (batch.decodes > 0) {
-        const std::int64_t each = std::max<std::int64_t>(1, batch.context / batch.decodes);
+        const std::int64_t each = batch.mean_context();
         sum += between(Table::decode, batch.decodes, each);
         if (drafts.draft == Draft::mtp) sum += between(Table::draft, batch.decodes, each);
     }
@@ -174,8 +195,9 @@ Time StepTimes::exact(const StepBatch& batch) const {
     Time busy = parts_.layers(tokens, share);
     const std::int64_t rows = batch.sampled() + batch.decodes * drafted;
     if (rows > 0) busy = busy + parts_.head(rows);
+    if (const auto both = mixed(batch)) return step(batch, busy + *both);
     if (batch.decodes > 0) {
-        const std::int64_t each = std::max<std::int64_t>(1, batch.context / batch.decodes);
+        const std::int64_t each = batch.mean_context();
         busy = busy + parts_.decode(batch.decodes, each) + parts_.draft(batch.decodes, each);
     }
     const Time launch = batch.prompts.empty() ? Time{} : parts_.prompt(1, 0);

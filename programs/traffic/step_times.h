@@ -14,6 +14,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "programs/traffic/step_parts.h"
@@ -34,6 +35,9 @@ struct StepBatch {
 
     [[nodiscard]] std::int64_t prompt_tokens() const;
     [[nodiscard]] std::int64_t sampled() const;  ///< sequences that get a token
+    /// Mean of the caches that its prompts' tokens see, by tokens; 0 without prompts.
+    [[nodiscard]] std::int64_t prompt_cached() const;
+    [[nodiscard]] std::int64_t mean_context() const;  ///< of the decoding sequences, at least 1
 };
 
 class StepTimes {
@@ -69,6 +73,7 @@ class StepTimes {
     [[nodiscard]] Time kernels(const StepBatch& batch);
     [[nodiscard]] StepBatch micro_batch(const StepBatch& batch) const;
     [[nodiscard]] Time step(const StepBatch& batch, Time busy) const;
+    [[nodiscard]] std::optional<Time> mixed(const StepBatch& batch) const;
 
     StepParts parts_;
     Engine engine_;

@@ -215,6 +215,18 @@ SparseAttention random_sparse(Random& random, SparsePart part) {
     return op;
 }
 
+MixedAttention random_mixed(Random& random) {
+    const std::int64_t keys = random.size(32768);
+    const std::int64_t groups = random.whole(1, 8);
+    return {.heads = groups * random.whole(1, 8),
+            .kv_heads = groups,
+            .seq_q = random.whole(1, keys),
+            .seq_kv = keys,
+            .decodes = random.size(256),
+            .decode_kv = random.size(32768),
+            .head_dim = random.coin() ? 128 : 64};
+}
+
 Recurrence random_recurrence(Random& random, RecurrenceKind kind) {
     const auto phase = static_cast<RecurrencePhase>(random.whole(0, 2));
     const std::int64_t keys = random.size(32);
@@ -259,6 +271,7 @@ int weight_of(OperationKind kind) {
             return 6;
         case OperationKind::indexer:
         case OperationKind::sparse_mla:
+        case OperationKind::mixed_attention:
         case OperationKind::gdn:
         case OperationKind::kda:
         case OperationKind::mamba2:
@@ -298,6 +311,8 @@ Operation random_operation(Random& random, OperationKind kind) {
             return random_sparse(random, SparsePart::index);
         case OperationKind::sparse_mla:
             return random_sparse(random, SparsePart::attend);
+        case OperationKind::mixed_attention:
+            return random_mixed(random);
         case OperationKind::gdn:
         case OperationKind::kda:
         case OperationKind::mamba2:

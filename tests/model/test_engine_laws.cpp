@@ -140,6 +140,55 @@ TEST_CASE("rows of one expert fill whole tiles, and weights are read once", "[en
     CHECK(wide.dram_read.base() == Approx(weights).epsilon(0.01));
 }
 
+TEST_CASE("a mixed step is tiles of the chunk and of the decoding sequences",
+          "[engine][attention]") {
+    const std::map<std::string, double> values{
+        {"start", 1 * us}, {"block", 100.0},  {"decode_block", 50.0}, {"alone", 1.0},
+        {"tile", 10.0},    {"overlap", 20.0}, {"dram", 1e4}};
+    LawAttributes attributes{};
+    attributes[0] = 64;
+    attributes[1] = 128;
+    const auto time = [&](const std::string& text, std::map<std::string, double> with = {}) {
+        with.insert(values.begin(), values.end());
+        return law_of("mixed_tiles", "mixed_attention heads=132 kv_heads=4 " + text, with,
+                      attributes);
+    };
+    // 132 heads on 132 multiprocessors. The chunk's two tiles see 192 and 256 keys: two blocks each;
+    // each of three sequences with 300 keys is one tile of three blocks.
+    const std::string shape = "seq_q=128 seq_kv=256 decodes=3 decode_kv=300";
+    const double clocks = 4 * 100.0 + 9 * 50.0 + 5 * 10.0;
+    const double clock = h200().tensor_clock.base();
+    CHECK(time(shape).kernels.base() == Approx(1 * us + clocks / clock).epsilon(1e-3));
+    // Half as many elements of a head take half of the blocks' time.
+    CHECK(time(shape + " head_dim=64").kernels.base() ==
+          Approx(1 * us + (850.0 / 2.0 + 50.0) / clock).epsilon(1e-3));
+    // One long sequence holds up the others.
+    const double longest = 1e5 / 128.0 * 1000.0 / clock;
+    CHECK(time("seq_q=1 seq_kv=1 decodes=1 decode_kv=100000", {{"alone", 1000.0}}).kernels.base() ==
+          Approx(1 * us + longest).epsilon(2e-3));
+    // Caches of one head of the cache beyond the L2 are read again by each head of its group.
+    const std::string large = "seq_q=1 seq_kv=1 decodes=256 decode_kv=8192";
+    const Bytes once = time(large).dram_read;
+    const double keys = 2.0 * (256.0 * 8192.0 + 1.0) * 4.0 * 128.0 * 2.0;
+    CHECK((time(large, {{"again", 0.5}}).dram_read - once).base() ==
+          Approx(0.5 * 32.0 * keys).epsilon(1e-3));
+}
+
+TEST_CASE("a mixed step without a known kernel is bounded by its work", "[engine][attention]") {
+    const auto of = [](const std::string& text) {
+        return std::get<Prediction>(
+            predict(test::make<MixedAttention>("mixed_attention " + text), {}, h200()));
+    };
+    const Prediction mixed = of("heads=8 kv_heads=2 seq_q=4 seq_kv=10 decodes=3 decode_kv=7");
+    // Of the chunk 4 x 10 less 3 + 2 + 1 hidden ones, and 3 x 7: 55 scores of each head.
+    CHECK(mixed.work.tensor.base() == 4.0 * 128.0 * 8.0 * 55.0);
+    CHECK(mixed.work.compulsory_read.base() == 2.0 * 128.0 * (8.0 * 7.0 + 2.0 * 2.0 * 31.0));
+    CHECK_THROWS_WITH(of("heads=8 kv_heads=3 seq_q=4 decodes=3 decode_kv=7"),
+                      contains_text("kv_heads"));
+    CHECK_THROWS_WITH(of("heads=8 seq_q=4 seq_kv=2 decodes=3 decode_kv=7"), contains_text("seq_q"));
+    CHECK_THROWS_WITH(of("heads=8 seq_q=4 decodes=0 decode_kv=7"), contains_text("decodes"));
+}
+
 TEST_CASE("an engine's version without a file runs as the nearest, and says so", "[engine]") {
     static const Catalogue all = Catalogue::embedded();
     const Machine machine = all.machine("h200-sxm");
