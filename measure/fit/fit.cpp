@@ -112,14 +112,18 @@ void judge(const FitProblem& problem, const Machines& machines,
     }
 }
 
-std::vector<Residual> cross_validated(const FitProblem& problem, const std::vector<Slot>& slots) {
-    std::mt19937 random(seed);  // NOLINT(cert-msc32-c,cert-msc51-cpp): folds must repeat
-    std::vector<double> start = start_of(problem, slots);
-    for (double& value : start) {
+std::vector<double> displaced(std::vector<double> values, double most, std::mt19937& random) {
+    for (double& value : values) {
         const double uniform = static_cast<double>(random()) / 4294967296.0;
-        const double moved = problem.prior == Prior::family ? 0.0 : displacement;
-        value *= std::exp(moved * (2.0 * uniform - 1.0));
+        value *= std::exp(most * (2.0 * uniform - 1.0));
     }
+    return values;
+}
+
+std::vector<Residual> cross_validated(const FitProblem& problem, const std::vector<Slot>& slots,
+                                      std::vector<double> start) {
+    std::mt19937 random(seed);  // NOLINT(cert-msc32-c,cert-msc51-cpp): folds must repeat
+    if (problem.prior != Prior::family) start = displaced(std::move(start), displacement, random);
     std::map<std::string, unsigned> fold_of;
     for (const MeasuredRow& row : problem.rows) {
         fold_of.try_emplace(problem.fold_key(row), static_cast<unsigned>(random()) % folds);
@@ -308,7 +312,9 @@ FitReport run_fit(const FitProblem& problem) {
     residuals.clear();
     judge(problem, with(problem.machines, slots, fit.values), rows, residuals);
     report.fitted = summarise(residuals);
-    residuals = cross_validated(problem, slots);
+    residuals = cross_validated(
+        problem, slots,
+        problem.fold_start == FoldStart::fitted ? fit.values : start_of(problem, slots));
     for (const Residual& each : residuals) report.held_out.push_back(std::log(each.error.ratio));
     report.cross_validated = summarise(residuals);
     return report;

@@ -69,6 +69,12 @@ enum class Prior : std::uint8_t {
     family  ///< the start comes from other GPUs, which differ from this one by about 30 %
 };
 
+/// Where the fits without a fold begin, displaced by up to 30 % so that held-out rows do not leak.
+enum class FoldStart : std::uint8_t {
+    given,
+    fitted  ///< for laws with several valleys: in that of the fit to all rows
+};
+
 struct FitProblem {
     std::vector<MeasuredRow> rows;
     std::map<std::string, model::Machine> machines;  ///< start, by the rows' GPU names
@@ -80,6 +86,7 @@ struct FitProblem {
     double gain = LeastSquaresOptions{}.gain;
     unsigned tried_folds = folds;  ///< folds that are held out in turn
     bool only_names = false;       ///< report the parameters as held, without a fit
+    FoldStart fold_start = FoldStart::given;
     std::vector<FreeParameter> parameters;
     /// The class under which a row is reported.
     std::function<std::string(const MeasuredRow&, const model::Prediction&)> group;

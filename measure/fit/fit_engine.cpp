@@ -2,8 +2,8 @@
 //
 // Each kernel on each GPU is one fit, with a machine for its software. Rows are kept for judging by their
 // shape: whole pairs of n and k, and single shapes, so that the errors on them are those of a user. The
-// band is the spread of cross-validated residuals. Rows whose kernel no file of the software describes
-// are left out. One fold of five is held out for that: the laws have few parameters for their rows.
+// band is the spread of the residuals of a cross-validation in five folds of such pairs and shapes. Rows whose
+// kernel no file of the software describes are left out.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -24,10 +24,10 @@ namespace {
 /// Tables of engines that the laws cover.
 const std::vector<std::string> tables{"engine_matmul",     "engine_attention", "engine_moe",
                                       "engine_all_reduce", "engine_gdn",       "engine_kda",
-                                      "engine_mamba2"};
+                                      "engine_mamba2",     "engine_mixed"};
 
 /// Laws have many parameters that share their effects: along such a valley the cost hardly changes.
-constexpr int most_fit_steps = 400;
+constexpr int most_fit_steps = 100;
 constexpr double least_engine_gain = 1e-4;
 
 /// Rows of one kernel of an engine, by its section of parameters.
@@ -50,13 +50,15 @@ KernelRows by_kernel(std::vector<MeasuredRow> rows, const model::Machine& machin
     return kernels;
 }
 
-/// The free parameters of a kernel: those that its files state.
+/// The free parameters of a kernel: those that have a start, or a value.
 std::vector<FreeParameter> parameters_of_kernel(const std::string& section,
-                                                const model::Machine& machine) {
+                                                const model::Machine& machine,
+                                                const Starts& start) {
     std::vector<FreeParameter> free;
     for (const model::ModelParameter* const each : model::engine_parameters(section)) {
-        const auto value = each->read(machine);
-        if (each->origin == model::Origin::tables && value && *value > 0.0) free.push_back({each});
+        if (each->origin != model::Origin::tables) continue;
+        const auto value = start ? std::optional(start(each->field.path)) : each->read(machine);
+        if (value && *value > 0.0) free.push_back({each});
     }
     return free;
 }
@@ -104,12 +106,12 @@ std::vector<FitReport> fit_engine(const FitRequest& request) {
             FitProblem problem;
             problem.rows = std::move(of_kernel);
             problem.machines.emplace(gpu, machine);
-            problem.parameters = parameters_of_kernel(section, machine);
+            problem.parameters = parameters_of_kernel(section, machine, request.start);
             problem.start = request.start;
             problem.only_names = request.only_names;
             problem.steps = most_fit_steps;
             problem.gain = least_engine_gain;
-            problem.tried_folds = 1;
+            problem.fold_start = FoldStart::fitted;
             problem.group = engine_group;
             problem.fold_key = fold_of_shape;
             FitReport report = run_fit(problem);

@@ -1,5 +1,7 @@
 #include "measure/fit/fit_starts.h"
 
+#include <algorithm>
+
 #include "hardware/error.h"
 #include "hardware/loader.h"
 #include "model/machine/engine_law.h"
@@ -25,6 +27,11 @@ std::optional<LawField> law_field(const std::string& field) {
                     .name = field.substr(field.rfind('.') + 1)};
 }
 
+bool states_some(const hardware::Description& file, const std::string& section) {
+    return std::any_of(file.data.begin(), file.data.end(),
+                       [&](const auto& field) { return field.first.starts_with(section); });
+}
+
 /// The value of a parameter where no file states it.
 std::optional<FitStart> usual_value(const LawField& field) {
     for (const LawInfo& law : model::law_table()) {
@@ -48,6 +55,12 @@ std::optional<FitStart> FitStarts::of(const std::string& field,
     }
     const auto of_law = law_field(field);
     if (!of_law) return std::nullopt;
+    // A kernel with starts of its own has those parameters and no others.
+    const std::string section = field.substr(0, field.rfind('.') + 1);
+    if (states_some(plan_, section)) return usual_value(*of_law);
+    for (const std::string& name : software) {
+        if (states_some(file_of(find_software(all, name)), section)) return usual_value(*of_law);
+    }
     const std::string any = std::string(model::engine_section) + '.' + of_law->law + ".any.any.";
     if (const auto stated = plan_.value(any + of_law->name)) return FitStart{*stated, true};
     return usual_value(*of_law);

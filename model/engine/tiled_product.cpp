@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "hardware/checked.h"
 #include "model/core/real.h"
@@ -36,34 +37,40 @@ struct Sides {
     double column;  ///< bytes of one column of B along k
 };
 
+/// Tiles and parts of k that a library has kernels for, and when it divides k: its tiles do not fill the GPU
+/// otherwise, and each part keeps some depth.
+constexpr std::array<std::pair<std::int32_t, std::int32_t>, 8> candidate_tiles{
+    {{16, 64}, {32, 64}, {64, 64}, {64, 128}, {128, 64}, {128, 128}, {128, 256}, {256, 128}}};
+constexpr std::array<std::int64_t, 8> candidate_splits{1, 2, 3, 4, 6, 8, 12, 16};
+constexpr double most_split_tiles = 1.0;
+constexpr double least_depth = 256.0;
+
 class TiledCall {
   public:
     explicit TiledCall(const LawCall& call)
         : call_(call),
           op_(std::get<Matmul>(call.operation)),
           p_(set_of_values(tiled_product_table(), call.kernel.values)),
-          cut_(cut()),
-          sides_(sides()) {}
+          cut_(cut(tile(), whole(TileAttribute::split))),
+          sides_(sides()) {
+        if (attribute(TileAttribute::chooses) == choose_fastest) cut_ = fastest();
+    }
 
     [[nodiscard]] LawTime result() const {
         LawTime t;
-        const Time tiles = time_of_tiles();
-        t.dram_read = (dram_reads() + reread()) * units::B;
-        t.dram_write = sides_.c * found_no_more(sides_.a + sides_.c + sides_.b) * units::B;
-        const Time dram = (t.dram_read + t.dram_write) / (call_.machine.dram_bandwidth * p_.dram);
-        const Time edges = time_of_edges();
-        const Time power = time_of_power();
-        const Time product = combined({tiles, dram, edges, power}, Overlap{p_.overlap});
+        const Parts parts = parts_of_time();
+        t.dram_read = parts.dram_read * units::B;
+        t.dram_write = parts.dram_write * units::B;
         t.quantise = time_of_quantising();
-        const Time end = cycles(p_.end, TileAttribute::end);
-        t.kernels = p_.start + end + product + t.quantise;
+        const Time end = time_of_end();
+        t.kernels = p_.start + end + joined(parts) + t.quantise;
         t.host = p_.host;
         t.l2 = l2_bytes() * units::B;
         t.executed = 2.0 * cut_.tiles * cut_.split * cut_.steps * real(cut_.tile.m) *
                      real(cut_.tile.n) * real(cut_.tile.k) * units::FLOP;
         t.launches = t.quantise > Time{} ? 2 : 1;
         t.tiling = tiling();
-        add_terms(t, {tiles, dram, edges, power}, p_.start + end);
+        add_terms(t, parts, p_.start + end);
         return t;
     }
 
@@ -71,9 +78,55 @@ class TiledCall {
     struct Parts {
         Time tiles;
         Time dram;
+        Time l2;
         Time edges;
         Time power;
+        double dram_read;
+        double dram_write;
     };
+    static constexpr std::int64_t choose_fastest = 4;  ///< of `chooses`
+
+    [[nodiscard]] Parts parts_of_time() const {
+        const double read = dram_reads() + reread();
+        const double written = sides_.c * found_no_more(bytes_between_calls());
+        return {.tiles = time_of_tiles(),
+                .dram = (read + written) * units::B / (call_.machine.dram_bandwidth * p_.dram),
+                .l2 = time_of_l2(),
+                .edges = time_of_edges(),
+                .power = time_of_power(),
+                .dram_read = read,
+                .dram_write = written};
+    }
+    [[nodiscard]] Time joined(const Parts& parts) const {
+        return combined({parts.tiles, parts.dram, parts.l2, parts.edges, parts.power},
+                        Overlap{p_.overlap});
+    }
+    [[nodiscard]] Time time_of_end() const {
+        const Time end = cycles(p_.end, TileAttribute::end);
+        return cut_.split > 1.0 ? end + p_.split_start : end;
+    }
+
+    /// The fastest by this law of the tiles up to the dispatch's, and of some parts of k (G2).
+    [[nodiscard]] Cut fastest() {
+        const std::int64_t most_rows = whole(TileAttribute::rows);
+        const std::int64_t most_columns = whole(TileAttribute::columns);
+        Cut best = cut_;
+        Time least = joined(parts_of_time()) + time_of_end();
+        for (const auto& [rows, columns] : candidate_tiles) {
+            if (rows > most_rows || columns > most_columns) continue;
+            for (const std::int64_t split : candidate_splits) {
+                const Cut trial = cut({.tile = {.m = rows, .n = columns, .k = cut_.tile.k}}, split);
+                const bool full = trial.tiles > most_split_tiles * real(call_.machine.sm_count);
+                if (split > 1 && (full || real(op_.k) < least_depth * real(split))) break;
+                cut_ = trial;
+                const Time time = joined(parts_of_time()) + time_of_end();
+                if (time >= least) continue;
+                least = time;
+                best = trial;
+            }
+        }
+        return best;
+    }
 
     [[nodiscard]] std::int64_t attribute(TileAttribute which) const {
         return call_.attributes[static_cast<std::size_t>(which)];
@@ -143,13 +196,11 @@ class TiledCall {
         return combined({least, flop / rate}, Overlap{6.0});
     }
 
-    [[nodiscard]] Cut cut() const {
+    [[nodiscard]] Cut cut(const DeepGemmTile& chosen, std::int64_t split) const {
         Cut c{};
-        const DeepGemmTile chosen = tile();
         c.tile = chosen.tile;
         const std::int64_t along_m = chosen.cluster_rows;
         const std::int64_t along_n = chosen.cluster_columns;
-        const std::int64_t split = whole(TileAttribute::split);
         c.cluster_rows = real(along_m);
         c.cluster_columns = real(along_n);
         c.split = real(split);
@@ -181,23 +232,33 @@ class TiledCall {
 
     /// Share of data that is not found again after so many bytes (G3).
     [[nodiscard]] double found_no_more(double bytes) const {
-        constexpr double steepness = 4.0;
         const double capacity = call_.machine.l2.size.base() * p_.kept;
         if (call_.execution.l2 != L2State::warm || capacity <= 0.0) return 1.0;
         if (call_.execution.launch == LaunchMode::kernel) {
             return 1.0 - call_.machine.l2.found(bytes * units::B);
         }
-        return 1.0 / (1.0 + std::pow(capacity / std::max(bytes, 1.0), steepness));
+        return 1.0 / (1.0 + std::pow(capacity / std::max(bytes, 1.0), p_.steepness));
     }
 
-    /// Bytes that are read once from DRAM. In a graph the measured calls rotated over weights.
-    [[nodiscard]] double dram_reads() const {
+    /// Copies of the weights over which the measured calls of a graph rotated, and whether over copies of
+    /// the input and the result, too.
+    [[nodiscard]] double copies() const {
         const bool rotates = call_.execution.launch != LaunchMode::kernel;
-        const double copies = rotates ? real(whole(TileAttribute::copies)) : 1.0;
-        const bool all = rotates && attribute(TileAttribute::rotates) != 0;
-        const double others = (all ? copies : 1.0) * (sides_.a + sides_.c);
-        return sides_.b * found_no_more(copies * sides_.b + others) +
-               sides_.a * found_no_more(others + sides_.b);
+        return rotates ? real(whole(TileAttribute::copies)) : 1.0;
+    }
+    [[nodiscard]] bool all_rotate() const { return attribute(TileAttribute::rotates) != 0; }
+
+    /// Bytes that pass before the same input and result are used again.
+    [[nodiscard]] double bytes_between_calls() const {
+        const double once = sides_.a + sides_.b + sides_.c;
+        return all_rotate() ? copies() * once : once;
+    }
+
+    /// Bytes that are read once from DRAM.
+    [[nodiscard]] double dram_reads() const {
+        const double weights =
+            all_rotate() ? bytes_between_calls() : copies() * sides_.b + sides_.a + sides_.c;
+        return sides_.b * found_no_more(weights) + sides_.a * found_no_more(bytes_between_calls());
     }
 
     /// Bytes of the operands that the tiles of one wave read, in the order along the shorter side.
@@ -228,6 +289,13 @@ class TiledCall {
         const double capacity = call_.machine.l2.size.base();
         if (p_.reread <= 0.0 || again <= 0.0) return 0.0;
         return p_.reread * again / (1.0 + std::pow(capacity / wave_bytes(), steepness));
+    }
+
+    /// Tiles read their operands from the L2.
+    [[nodiscard]] Time time_of_l2() const {
+        if (p_.l2 <= BytesPerCycle{}) return {};
+        const Bandwidth rate = p_.l2 * call_.machine.tensor_clock * real(call_.machine.sm_count);
+        return l2_bytes() * units::B / rate;
     }
 
     /// Filling what tiles load beyond the edges of the operands (G5).
@@ -285,7 +353,7 @@ class TiledCall {
         };
         add(Resource::tensor, std::max(parts.tiles, parts.power), call_.work.flop().base());
         add(Resource::dram, parts.dram, (t.dram_read + t.dram_write).base());
-        add(Resource::l2, parts.edges, 0.0);
+        add(Resource::l2, std::max(parts.l2, parts.edges), l2_bytes());
         add(Resource::quantise, t.quantise, 0.0);
         add(Resource::latency, ends, 0.0);
     }

@@ -20,7 +20,7 @@ namespace ridge::model {
 
 /// Largest numbers that `step` and `end` may have in a dispatch.
 inline constexpr std::size_t most_steps = 6;
-inline constexpr std::size_t most_ends = 3;
+inline constexpr std::size_t most_ends = 4;
 
 struct TiledProduct {
     Time start{};
@@ -31,6 +31,9 @@ struct TiledProduct {
     double whole_waves = 1.0;
     double dram = 1.0;
     double kept = 1.0;
+    double steepness = 4.0;
+    BytesPerCycle l2{};
+    Time split_start{};
     double reread = 0.0;
     BytesPerCycle edge{};
     double sustained = 0.0;
