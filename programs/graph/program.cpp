@@ -5,7 +5,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "model/machine/machine_software.h"
 #include "model/predict.h"
+#include "model/software.h"
 
 namespace ridge::programs {
 namespace {
@@ -30,11 +32,23 @@ Q between(Q from, Q to, double share) {
     return from + (to - from) * share;
 }
 
+/// In an engine's step, on a machine for that engine, the engine's own kernel runs if one is described.
+model::Execution in_engine(const Entry& entry, const model::Machine& machine) {
+    const model::Execution& asked = entry.execution;
+    const bool step = asked.launch == model::LaunchMode::graph && !model::is_chosen(asked) &&
+                      asked.implementation == model::Implementation::automatic;
+    if (!step || !machine.software || machine.software->chosen().is_usual()) return asked;
+    model::Execution own = asked;
+    own.software = machine.software->chosen();
+    const model::SoftwareRun run = model::run_of(entry.operation, own, machine);
+    return run.kernel != nullptr && run.machine != nullptr ? own : asked;
+}
+
 /// The operation, at the entry's position between a warm and a cold L2 cache. (S10)
 model::Outcome operation_of(const Entry& entry, const model::Machine& machine) {
-    if (entry.from_dram <= 0.0) return model::predict(entry.operation, entry.execution, machine);
-    model::WarmAndCold both =
-        model::predict_warm_and_cold(entry.operation, entry.execution, machine);
+    const model::Execution execution = in_engine(entry, machine);
+    if (entry.from_dram <= 0.0) return model::predict(entry.operation, execution, machine);
+    model::WarmAndCold both = model::predict_warm_and_cold(entry.operation, execution, machine);
     auto* const warm = std::get_if<model::Prediction>(&both.warm);
     const auto* const cold = std::get_if<model::Prediction>(&both.cold);
     if (warm != nullptr && cold != nullptr && cold->time > warm->time) {

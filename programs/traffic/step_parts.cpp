@@ -6,7 +6,9 @@
 #include "hardware/checked.h"
 #include "hardware/error.h"
 #include "hardware/units.h"
+#include "model/machine/machine_software.h"
 #include "model/predict.h"
+#include "model/software.h"
 #include "programs/configs/weights.h"
 
 namespace ridge::programs {
@@ -34,6 +36,17 @@ bool needs_phases(const Program& program) {
         const std::string_view name = name_of(entry.operation);
         return name == "mla" || name == "sparse_mla" || name == "indexer";
     });
+}
+
+/// Whether experts run by a kernel of the engine itself, which counts the rows that it computes.
+bool runs_own_experts(const Program& program, const ProgramTime& time) {
+    for (std::size_t i = 0; i < program.entries.size(); ++i) {
+        const auto* const prediction = std::get_if<model::Prediction>(&time.outcomes[i]);
+        const bool experts = std::holds_alternative<model::Moe>(program.entries[i].operation);
+        if (!experts || prediction == nullptr) continue;
+        if (prediction->implementation == model::Implementation::engine) return true;
+    }
+    return false;
 }
 
 /// Grid points of a table may lie beyond the positions that a request may have.
@@ -85,7 +98,9 @@ void StepParts::find_left_out() {
     phases_differ_ = needs_phases(step.program);
     const auto& entries = step.program.entries;
     has_states_ = std::any_of(entries.begin(), entries.end(), carries_state);
+    if (!has_states_ && deployment_.speculation.tokens == 0) find_mixed_calls(step.program);
     const ProgramTime time = predict(step.program, machine_);
+    block_scaled_ = block_scaled_ && !runs_own_experts(step.program, time);
     evidence_ = weakest_grade(time.total);
     const auto why = first_not_modelled(step.program, time);
     if (why) left_out_ = *why;
@@ -94,6 +109,50 @@ void StepParts::find_left_out() {
     const ModelStep prefill = make_step(architecture_, prompt, false);
     const auto other = first_not_modelled(prefill.program, predict(prefill.program, machine_));
     if (left_out_.empty() && other) left_out_ = *other;
+}
+
+void StepParts::find_mixed_calls(const Program& program) {
+    std::vector<MixedCall> calls;
+    for (const Entry& entry : program.entries) {
+        if (!attends(entry)) continue;
+        const auto* const op = std::get_if<model::Attention>(&entry.operation);
+        if (op == nullptr || op->window != 0) return;
+        MixedCall call{.operation = {.heads = op->heads,
+                                     .kv_heads = op->kv_heads,
+                                     .seq_q = 1,
+                                     .seq_kv = 1,
+                                     .decodes = 1,
+                                     .decode_kv = 1,
+                                     .head_dim = op->head_dim,
+                                     .type = op->type,
+                                     .cache_type = op->cache_type},
+                       .execution = entry.execution,
+                       .count = static_cast<double>(entry.count)};
+        const model::Outcome outcome = model::predict(call.operation, call.execution, machine_);
+        const auto* const prediction = std::get_if<model::Prediction>(&outcome);
+        const bool known =
+            prediction != nullptr && prediction->implementation == model::Implementation::engine;
+        if (!known) return;
+        calls.push_back(call);
+    }
+    mixed_calls_ = std::move(calls);
+}
+
+std::optional<Time> StepParts::mixed(std::int64_t sequences, std::int64_t context,
+                                     std::int64_t chunk, std::int64_t cached) const {
+    if (mixed_calls_.empty()) return std::nullopt;
+    Time sum;
+    for (MixedCall call : mixed_calls_) {
+        call.operation.seq_q = chunk;
+        call.operation.seq_kv = chunk + cached;
+        call.operation.decodes = ceil_divide(sequences, deployment_.data);
+        call.operation.decode_kv = context + 1;
+        const model::Outcome outcome = model::predict(call.operation, call.execution, machine_);
+        const auto* const prediction = std::get_if<model::Prediction>(&outcome);
+        if (prediction == nullptr) return std::nullopt;
+        sum = sum + call.count * (prediction->time + gap_of_graph());
+    }
+    return sum;
 }
 
 /// Sets what the request of one rank does not know: all ranks' tokens go through the experts, which
@@ -126,8 +185,20 @@ void StepParts::distribute(Entry& entry) const {
     entry.count *= 2;
 }
 
+/// Experts with packed weights run by the engine's own kernel, if it has one: the usual one would unpack them.
+void StepParts::choose_kernel(Entry& entry) const {
+    const auto* const block = std::get_if<model::Moe>(&entry.operation);
+    if (block == nullptr || !block->weight_type || !machine_.software) return;
+    if (model::is_chosen(entry.execution)) return;
+    model::Execution own = entry.execution;
+    own.software = model::SoftwareChoice::named(engine_.name);
+    const model::SoftwareRun run = model::run_of(entry.operation, own, machine_);
+    if (run.kernel != nullptr && run.machine != nullptr) entry.execution = own;
+}
+
 void StepParts::prepare(Entry& entry, std::int64_t new_tokens) const {
     distribute(entry);
+    choose_kernel(entry);
     if (auto* attention = std::get_if<model::Attention>(&entry.operation)) {
         attention->seq_q = new_tokens;
         attention->causal = new_tokens > 1;

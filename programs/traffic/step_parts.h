@@ -11,7 +11,8 @@
 // Where prompts take other products than decoding (latent attention), the two are weighted by their
 // tokens. Of the experts, those count that at least one of the tokens goes to, if each goes to
 // `active` of them at random.
-// Limits: attention over a mixed batch is the sum of its parts.
+// Attention over a mixed batch is one call where the engine has a kernel for it whose times are known
+// (`mixed_attention`), else the sum of its parts.
 #pragma once
 
 #include <cstdint>
@@ -40,6 +41,9 @@ class StepParts {
     /// Each sequence has `tokens` new tokens: one, and drafted ones.
     [[nodiscard]] Time decode(std::int64_t sequences, std::int64_t context) const;
     [[nodiscard]] Time prompt(std::int64_t chunk, std::int64_t cached) const;
+    /// Attention of both in one call; empty if the engine has none, or no times of it are known.
+    [[nodiscard]] std::optional<Time> mixed(std::int64_t sequences, std::int64_t context,
+                                            std::int64_t chunk, std::int64_t cached) const;
     /// Time of making the drafts of a step of so many sequences.
     [[nodiscard]] Time draft(std::int64_t sequences, std::int64_t context) const;
 
@@ -61,8 +65,17 @@ class StepParts {
     [[nodiscard]] Time layers_of(std::int64_t tokens, Phase phase) const;
     void prepare(Entry& entry, std::int64_t new_tokens) const;
     void distribute(Entry& entry) const;
+    void choose_kernel(Entry& entry) const;
     void find_left_out();
     [[nodiscard]] Time sampling(std::int64_t rows) const;
+    void find_mixed_calls(const Program& program);
+
+    /// Attention of layers that are alike, without its sizes.
+    struct MixedCall {
+        model::MixedAttention operation;
+        model::Execution execution;
+        double count = 1.0;
+    };
 
     Architecture architecture_;
     Deployment deployment_;
@@ -71,7 +84,8 @@ class StepParts {
     std::int64_t vocabulary_ = 0;
     bool has_states_ = false;
     bool phases_differ_ = false;
-    bool block_scaled_ = false;  ///< fp8 experts with scales of blocks
+    bool block_scaled_ = false;             ///< fp8 experts with scales of blocks
+    std::vector<MixedCall> mixed_calls_{};  ///< empty: no kernel takes both
     std::string left_out_;
     model::Grade evidence_ = model::Grade::datasheet;
 };
