@@ -138,8 +138,7 @@ model::Outcome predict(const Entry& entry, const model::Machine& machine) {
         prediction->time = time;
         prediction->low *= factor;
         prediction->high *= factor;
-        prediction->limiter =
-            time > least ? model::Resource::issue : model::Resource::latency;
+        prediction->limiter = time > least ? model::Resource::issue : model::Resource::latency;
     }
     return outcome;
 }
