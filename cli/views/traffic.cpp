@@ -225,6 +225,7 @@ void write_traffic(const Context& context, const TrafficAnswer& answer, Format f
                 << wrap(verdict_of(answer), width, 2) << "\n\n";
     write_rows(context, rows_of(answer), format);
     context.out << '\n';
+    write_sentence(context, "Evidence: " + std::string(name_of(answer.evidence)) + '.');
     for (const std::string& remark : remarks_on(answer)) write_sentence(context, remark);
 }
 

@@ -303,6 +303,11 @@ TEST_CASE("commands of one chip, on every chip: evidence or no number") {
         }
         check_json("vram gpt2 --gpu " + chip, seen);
         check_text("vram gpt2 --gpu " + chip, seen);
+        const std::string serve =
+            "serve llama-3.2-1b --concurrency 2 --count 4 --answer 8 --gpu " + chip;
+        check_json(serve, seen);
+        check_csv(serve, seen);
+        check_text(serve, seen);
     }
     CHECK(seen.numbers > 5000);
     CHECK(seen.refused > 200);
