@@ -212,4 +212,69 @@ TrainingStep training_step(const programs::Architecture& architecture, programs:
     return answer;
 }
 
+namespace {
+
+/// What one rank of a pipeline holds, by its number of layers.
+struct LayerMemory {
+    double resident = 0.0;  ///< weights and states of a layer
+    double weights = 0.0;
+    double kept = 0.0;  ///< from the forward to the backward pass of a micro-batch
+};
+
+/// Allocated when the backward pass begins, over what was resident.
+double kept_of(const programs::ModelStep& step, const programs::StepMemory& memory) {
+    for (const model::MemoryPlan::Phase& phase : step.memory.phases()) {
+        if (phase.name != programs::model_phase::backward || phase.first == 0) continue;
+        const auto level = memory.timeline.levels[phase.first - 1].allocated;
+        return static_cast<double>(level - memory.resident);
+    }
+    return 0.0;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> memory_of_ranks(const programs::Architecture& architecture,
+                                          programs::Request request, const TrainingShape& shape,
+                                          const programs::PipelineRun& run) {
+    request.seq /= shape.context;
+    const std::int64_t stages = shape.pipeline * shape.parts;
+    const std::int64_t layers = std::max<std::int64_t>(1, architecture.layers() / stages);
+    // A layer is what a stage with one more layer needs more.
+    const auto few = make_step(layers_between(architecture, 0, layers), request);
+    const auto more = make_step(
+        layers_between(architecture, 0, std::min(layers + 1, architecture.layers())), request);
+    const programs::StepMemory few_memory = memory_of(few);
+    const programs::StepMemory more_memory = memory_of(more);
+    const LayerMemory layer{
+        .resident = static_cast<double>(more_memory.resident - few_memory.resident),
+        .weights = static_cast<double>(more.weights_bytes - few.weights_bytes),
+        .kept = kept_of(more, more_memory) - kept_of(few, few_memory)};
+    const auto own = static_cast<double>(layers);
+    // Embedding or head, with its states; the last stage also has the logits and the loss.
+    const double outside = (static_cast<double>(few_memory.resident) - own * layer.resident) *
+                           (architecture.value("tied") != 0 ? 1.0 : 0.5);
+    const double ends = static_cast<double>(few_memory.extra()) - own * layer.kept;
+    const double ends_kept = kept_of(few, few_memory) - own * layer.kept;
+    // The schedule returns the logits of all micro-batches.
+    const auto logits =
+        static_cast<double>(request.batch * request.seq * architecture.value("vocabulary") *
+                            static_cast<std::int64_t>(model::size_of(request.type)));
+    std::vector<std::int64_t> needs;
+    for (std::int64_t rank = 0; rank < shape.pipeline; ++rank) {
+        const double count =
+            static_cast<double>(architecture.layers()) / static_cast<double>(shape.pipeline);
+        const auto held = static_cast<double>(run.in_flight[static_cast<std::size_t>(rank)]);
+        const bool first = rank == 0;
+        const bool last = rank + 1 == shape.pipeline;
+        double need = count * (layer.resident + layer.weights) + held * own * layer.kept;
+        if (first || last) need += outside * (1.0 + layer.weights / layer.resident);
+        if (last) {
+            need += ends - (layer.weights / layer.resident) * outside;
+            need += (held - 1.0) * ends_kept + static_cast<double>(shape.micro_batches) * logits;
+        }
+        needs.push_back(static_cast<std::int64_t>(need));
+    }
+    return needs;
+}
+
 }  // namespace ridge::answers

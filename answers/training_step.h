@@ -13,8 +13,10 @@
 // Limits: stages hold whole layers; their number of layers differs by one at most.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "answers/plan.h"
 #include "programs/model_step.h"
@@ -41,6 +43,13 @@ struct TrainingStep {
     std::optional<programs::PipelineRun> pipeline{};
     std::string reason{};
 };
+
+/// Bytes that each rank of a pipeline needs at most: weights, gradients and states of its stages, and the
+/// activations of the micro-batches that it holds. (P4)
+[[nodiscard]] std::vector<std::int64_t> memory_of_ranks(const programs::Architecture& architecture,
+                                                        programs::Request request,
+                                                        const TrainingShape& shape,
+                                                        const programs::PipelineRun& run);
 
 /// Throws InputError for more stages than layers, and for micro-batches that a schedule cannot have.
 [[nodiscard]] TrainingStep training_step(const programs::Architecture& architecture,

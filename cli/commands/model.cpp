@@ -14,7 +14,9 @@
 #include "cli/options/gpu_options.h"
 #include "cli/options/model_options.h"
 #include "cli/options/operation_command.h"
+#include "cli/options/training_options.h"
 #include "cli/views/model_step.h"
+#include "cli/views/training.h"
 #include "hardware/error.h"
 #include "plot/export.h"
 #include "programs/configs/presets.h"
@@ -25,10 +27,12 @@ namespace ridge::cli {
 namespace {
 
 struct ModelCommand {
-    explicit ModelCommand(CommandLine& line) : gpu(line), model(line), serving(line) {}
+    explicit ModelCommand(CommandLine& line)
+        : gpu(line), model(line), training(line), serving(line) {}
 
     GpuOptions gpu;
     ModelOptions model;
+    TrainingOptions training;
     ServingOptions serving;
     ChartOutput chart;
     bool list = false;
@@ -101,6 +105,28 @@ int run_serving(const Context& context, const ModelCommand& command,
                          format);
 }
 
+/// A training step of a layout, or of several numbers of GPUs.
+int run_training(const Context& context, const ModelCommand& command,
+                 const programs::Architecture& architecture, const Place& place, Format format) {
+    const answers::TrainingShape shape = command.training.shape();
+    std::vector<TrainingAnswer> found;
+    for (const ModelOptions::Variant& each : command.model.variants()) {
+        found.push_back(answer_training(architecture, each.request, shape, place));
+    }
+    const bool scaling = found.size() > 1;
+    if (scaling) {
+        write_scaling(context, found, format);
+    } else {
+        write_training(context, found.front(), format);
+    }
+    if (command.chart.file.empty()) return success;
+    const bool drawn = command.chart_name == "pipeline" ||
+                       (command.chart_name.empty() && !scaling && shape.pipeline > 1);
+    write_chart_output(context, command.chart,
+                       {drawn ? pipeline_chart(found.front()) : scaling_chart(found)});
+    return success;
+}
+
 int run_model(const Context& context, ModelCommand& command) {
     if (command.list) return list_presets(context);
     if (command.model.config().empty()) {
@@ -137,6 +163,15 @@ int run_model(const Context& context, ModelCommand& command) {
     if (command.serving.serve || command.serving.advise) {
         return run_serving(context, command, architecture, place, format);
     }
+    const std::vector<std::string> varying = command.model.varying();
+    if (command.training.asked() || varying == std::vector<std::string>{"gpus"}) {
+        if (program) throw InputError("pp, cp, micro-batches: not for a list of operations");
+        return run_training(context, command, architecture, place, format);
+    }
+    if (command.chart_name == "pipeline" || command.chart_name == "scaling") {
+        throw InputError("chart: " + command.chart_name + " needs --phase train", {},
+                         "--phase train --pp 4, or --gpus 1:64:*2");
+    }
     StepAnswer answer = program ? answer_program(architecture, std::move(*program), place)
                                 : answer_step(architecture, command.model.request(), place);
     add_largest(answer);
@@ -158,7 +193,8 @@ Action build_model(CommandLine& line, std::span<const std::string> /*arguments*/
                 "charts: all on an .html page, one as .svg, .png or .pdf")
         .value("FILE");
     line.option("--chart", command->chart_name, "which chart (default: step; serve: pareto)")
-        .one_of({"step", "roofline", "latency", "memory", "pareto", "energy"});
+        .one_of(
+            {"step", "roofline", "latency", "memory", "pareto", "energy", "pipeline", "scaling"});
     add_format_option(line, command->format, "table|json|csv|md");
     line.footer(
         "Examples:\n"
@@ -166,6 +202,8 @@ Action build_model(CommandLine& line, std::span<const std::string> /*arguments*/
         "  ridge model qwen3-8b --phase decode --batch 32 --seq 4096 --gpu h200-sxm \\\n"
         "      --software serving\n"
         "  ridge model ./my-model --phase train --batch 4 --seq 2048 --gpu h100-sxm\n"
+        "  ridge model llama-3.2-1b --phase train --pp 4 --micro-batches 8 --gpu h200-sxm\n"
+        "  ridge model llama-3.2-1b --phase train --gpus 1:8:*2 --gpu h200-sxm -o scaling.svg\n"
         "  ridge model llama-3.1-8b --serve --tpot '30 ms' --price 3.5 --gpu h100-sxm \\\n"
         "      --software serving --tp 1,2,4 -o front.svg\n"
         "  ridge model llama-3.1-8b --gpu h100-sxm -o roofline.svg --chart roofline\n"

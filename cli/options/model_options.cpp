@@ -52,6 +52,12 @@ model::SoftwareChoice choice_of(const std::string& word) {
     return model::SoftwareChoice::named(software_called(word).name);
 }
 
+/// "8:1024" counts in doublings.
+std::string doubled(const std::string& range) {
+    const bool plain = std::count(range.begin(), range.end(), ':') == 1;
+    return plain ? range + ":*2" : range;
+}
+
 template <typename Value>
 const Value& only(const std::vector<Value>& values, const char* option) {
     if (values.size() == 1) return values.front();
@@ -107,7 +113,8 @@ ModelOptions::ModelOptions(CommandLine& line, Lists lists, const UsualStep& usua
     line.option("--zero", zero_, "train: ZeRO stage 0 to 3 over --gpus")
         .value("COUNT")
         .group("Several GPUs");
-    line.option("--gpus", gpus_, "train: GPUs, each with its own data")
+    line.option("--gpus,--dp", gpus_,
+                "train: GPUs, or copies of --tp, --cp and --pp GPUs, each with its own data")
         .value("COUNT")
         .group("Several GPUs");
     std::vector<std::string> hosts;
@@ -132,7 +139,7 @@ ModelOptions::Values ModelOptions::values() const {
             .dtypes = words_in(dtype_, "dtype"),
             .degrees = counts_in(tp_, "tp"),
             .batches = counts_in(batch_, "batch"),
-            .copies = counts_in(gpus_, "gpus"),
+            .copies = counts_in(doubled(gpus_), "gpus"),
             .stages = counts_in(zero_, "zero")};
 }
 
