@@ -202,8 +202,8 @@ std::string saving_text(const Saving& saving) {
         case programs::SavingKind::overlap:
             return fmt::format("overlap: {}", what);
         case programs::SavingKind::copies:
-            return fmt::format("copy: {}{}; not needed if the reader takes this layout and type",
-                               what, times);
+            return fmt::format("copy: {}{}; not needed if the reader takes this layout", what,
+                               times);
         case programs::SavingKind::slower:
             return fmt::format("slower than predicted: {}{}: {} instead of {}", what, times,
                                format(saving.now), format(saving.then));
@@ -231,11 +231,10 @@ void write_comparison(const Context& context, const TraceReport& before, const T
                 << '\n';
     write_sentence(
         context,
-        fmt::format("Kernel time {} before, {} after; first to last kernel {} before, {} after.",
-                    format(time_of(before.timeline.kernel_ns)),
-                    format(time_of(after.timeline.kernel_ns)),
-                    format(time_of(before.timeline.span_ns)),
-                    format(time_of(after.timeline.span_ns))));
+        fmt::format(
+            "Kernel time {} before, {} after; first to last kernel {} before, {} after.",
+            format(time_of(before.timeline.kernel_ns)), format(time_of(after.timeline.kernel_ns)),
+            format(time_of(before.timeline.span_ns)), format(time_of(after.timeline.span_ns))));
     write_changes(context, changes, rows);
 }
 
@@ -247,6 +246,15 @@ Json launch_json(const OperatorRow& row) {
             {"block", sizes(row.block)},
             {"registers", row.registers},
             {"shared_bytes", row.shared_bytes}};
+}
+
+Json counts_json(const programs::Counts& counts) {
+    Json json = Json::object();
+    for (std::size_t i = 0; i < programs::count_count; ++i) {
+        const auto which = static_cast<programs::Count>(i);
+        if (counts[which] > 0.0) json[std::string(name_of(which))] = counts[which];
+    }
+    return json;
 }
 
 Json to_json(const OperatorRow& row, std::int64_t kernel_ns) {
@@ -275,6 +283,10 @@ Json to_json(const OperatorRow& row, std::int64_t kernel_ns) {
         item["basis"] = name_of(row.basis);
     } else {
         item["not_modelled"] = row.reason;
+    }
+    if (row.counts[programs::Count::elements] > 0.0) {
+        item["counts"] = counts_json(row.counts);
+        item["law"] = row.law;
     }
     return item;
 }

@@ -298,6 +298,15 @@ bool is_result(const Call& call, std::size_t place) {
 
 }  // namespace
 
+std::string_view bare_operator(std::string_view name) {
+    for (const std::string_view library : {"aten::", "_C_cache_ops::"}) {
+        if (name.starts_with(library)) name.remove_prefix(library.size());
+    }
+    name = name.substr(0, name.find('.'));
+    if (name.size() > 1 && name.back() == '_' && !name.ends_with("__")) name.remove_suffix(1);
+    return name;
+}
+
 std::string shape_text(const Call& call) {
     std::string text;
     std::vector<const Tensor*> tensors = call.tensors();

@@ -86,6 +86,9 @@ struct Call {
     [[nodiscard]] std::vector<const Tensor*> tensors() const;
 };
 
+/// "aten::add_" and "aten::add.Tensor" give "add"; a leading '_' stays.
+[[nodiscard]] std::string_view bare_operator(std::string_view name);
+
 [[nodiscard]] Call parse_call(std::string_view name, std::string_view inputs);
 
 /// "[2048,2048] x [2048,512] bf16": the shapes of the tensors, and the type if all share one.

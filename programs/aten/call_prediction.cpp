@@ -1,5 +1,6 @@
 // Predicts one call on a GPU: its steps with the model, its kernels by the units that they keep
 // busy.
+#include <algorithm>
 #include <utility>
 
 #include "programs/aten/operations.h"
@@ -16,6 +17,16 @@ void take_kernels(CallPrediction& one, const KernelTime& kernels) {
     one.lower_bound = kernels.lower_bound;
     one.bound = name_of(kernels.memory_bound ? model::Bound::memory : model::Bound::compute);
     one.limiter = kernels.streams ? "dram" : "multiprocessors";
+}
+
+/// The fitted law replaces the times of the steps; they still give the work.
+void take_law(CallPrediction& one, const TemplateTime& law) {
+    one.answer.time = law.time;
+    one.answer.low = law.low;
+    one.answer.high = law.high;
+    one.lower_bound = std::min(one.lower_bound, law.lower_bound);
+    one.bound = name_of(model::Bound::memory);
+    one.limiter = law.streams ? "dram" : "multiprocessors";
 }
 
 void add_work(CallPrediction& one, const KernelTime& work) {
@@ -55,8 +66,12 @@ CallPrediction predict(const Understood& call, const model::Machine& machine) {
     if (call.beside) {
         if (const auto work = time_of(*call.beside, machine)) add_work(one, *work);
     }
-    if (call.kernels.empty()) return one;
-    if (const auto kernels = time_of(call.kernels, machine)) take_kernels(one, *kernels);
+    if (!call.kernels.empty()) {
+        if (const auto kernels = time_of(call.kernels, machine)) take_kernels(one, *kernels);
+    }
+    if (call.law != nullptr) {
+        take_law(one, time_of(*call.law, call.counts, machine, one.answer.time));
+    }
     return one;
 }
 

@@ -308,8 +308,11 @@ bool is_long(const Convolution& conv) {
 std::vector<KernelWork> long_kernels(const Convolution& conv) {
     constexpr std::int64_t tile_m = 64;
     constexpr std::int64_t tile_n = 128;
-    const double clocks_of_step = cost("convolution.long_step");
-    const double clocks_of_tile = cost("convolution.long_tile");
+    const bool tensor = conv.type == model::DataType::tf32;  // runs on the tensor cores
+    const double clocks_of_step =
+        cost(tensor ? "convolution.long_step_tf32" : "convolution.long_step");
+    const double clocks_of_tile =
+        cost(tensor ? "convolution.long_tile_tf32" : "convolution.long_tile");
     const auto k = static_cast<double>(conv.channels * conv.taps);
     const std::int64_t plane = conv.out_pixels / conv.images;
     const std::int64_t alone = std::min<std::int64_t>(2, conv.images - 1);

@@ -42,10 +42,12 @@ std::optional<Understood> copy(const Subject& subject) {
                       OperatorFamily::copy, elements, size_of(type));
     }
     const Exchange lies = exchange_of(*to, *from);
-    return result(
+    Understood turned = result(
         torch_step(model::Transpose{
             .rows = lies.rows, .cols = lies.cols, .type = data_type(type), .inner = lies.inner}),
         OperatorFamily::copy, elements, size_of(type));
+    turned.changes_layout = true;
+    return turned;
 }
 
 /// Elements that are contiguous in every part.
@@ -252,7 +254,10 @@ std::optional<Understood> index_put(const Subject& subject) {
     if (!subject.call.flag(3)) {
         return carried_out({std::move(put)}, OperatorFamily::gather, rows * cols, size_of(type));
     }
-    put.least = time_cost("least.index_put");
+    // A warp adds the rows that go to one place, one after another. Places are taken to be drawn evenly.
+    const double together = static_cast<double>(rows * cols) /
+                            static_cast<double>(std::max<std::int64_t>(1, table->elements()));
+    put.least = time_cost("least.index_put") + time_cost("least.index_put_again") * together;
     return carried_out({entry_of(index_sort(rows), "sort"), std::move(put)}, OperatorFamily::gather,
                        rows * cols, size_of(type));
 }

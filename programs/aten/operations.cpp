@@ -16,16 +16,6 @@ constexpr std::array<std::string_view, family_count> family_names{
     "product", "attention", "softmax",   "norm", "reduction",     "pointwise", "copy", "gather",
     "dropout", "loss",      "optimizer", "fill", "communication", "compiled",  "other"};
 
-/// "aten::add_" and "aten::add.Tensor" give "add"; a leading '_' stays.
-std::string_view bare(std::string_view name) {
-    for (const std::string_view library : {"aten::", "_C_cache_ops::"}) {
-        if (name.starts_with(library)) name.remove_prefix(library.size());
-    }
-    name = name.substr(0, name.find('.'));
-    if (name.size() > 1 && name.back() == '_' && !name.ends_with("__")) name.remove_suffix(1);
-    return name;
-}
-
 const Rule* rule_of(std::string_view name) {
     for (const auto& rules :
          {product_rules(), convolution_rules(), image_rules(), attention_rules(), row_rules(),
@@ -156,12 +146,12 @@ std::optional<Understood> generated(const Subject& subject) {
 }
 
 bool is_known(std::string_view name) {
-    name = bare(name);
+    name = bare_operator(name);
     return name.starts_with("triton_") || is_pointwise(name) || rule_of(name) != nullptr;
 }
 
 std::optional<Understood> operations_of(const Call& call, ElementType hint) {
-    const std::string_view name = bare(call.name);
+    const std::string_view name = bare_operator(call.name);
     const Subject subject{call, hint};
     std::optional<Understood> found;
     if (name.starts_with("triton_")) {
@@ -179,9 +169,27 @@ std::optional<Understood> operations_of(const Call& call, ElementType hint) {
             return false;  // a shape that no such operation has: zero sizes, overflow
         }
     };
-    if (found && valid(*found)) return found;
-    found = by_bytes(subject);
-    return found && valid(*found) ? found : std::nullopt;
+    const std::string law = law_name(call, name, hint);
+    const Template* fitted = template_of(law);
+    const bool ruled = found && valid(*found);
+    if (!ruled) {
+        // The bytes of an operator that nobody modelled say nothing of what it does with them.
+        found = is_known(call.name) || fitted != nullptr ? by_bytes(subject) : std::nullopt;
+        if (!found || !valid(*found)) return {};
+    }
+    for (const Tensor* tensor : call.tensors()) {
+        if (tensor->elements() > 1) {
+            found->inputs.push_back(
+                {tensor->elements(), tensor->elements() * size_of(type_of(*tensor, subject))});
+        }
+    }
+    found->counts = counts_of(call, hint);
+    found->law_name = law;
+    if (fitted != nullptr && !(ruled && fitted->fallback)) {
+        found->law = fitted;
+        found->basis = Basis::shapes;
+    }
+    return found;
 }
 
 std::string_view name_of(OperatorFamily family) {

@@ -25,6 +25,7 @@
 
 #include "model/predict.h"
 #include "programs/aten/call.h"
+#include "programs/aten/templates.h"
 #include "programs/graph/kernel_work.h"
 #include "programs/graph/program.h"
 
@@ -53,6 +54,16 @@ inline constexpr std::size_t family_count = 15;
 /// gave.
 enum class Basis : std::uint8_t { shapes, bytes, counters };
 
+/// What tells tensors apart in a trace without their identities.
+struct TensorSize {
+    std::int64_t elements = 0;
+    std::int64_t bytes = 0;
+
+    friend bool operator==(const TensorSize& a, const TensorSize& b) {
+        return a.elements == b.elements && a.bytes == b.bytes;
+    }
+};
+
 struct Understood {
     std::vector<model::Step> steps{};
     /// Kernels to use instead of the steps for the time, if the call is not carried out as these
@@ -62,8 +73,16 @@ struct Understood {
     std::optional<KernelWork> beside{};
     /// Used if kernels take longer than these steps: each step with its extra time.
     std::vector<Entry> entries{};
+    /// The law that gives the time, and what it counts, for a template that is fitted as a whole.
+    const Template* law = nullptr;
+    Counts counts{};
+    std::string law_name{};
     OperatorFamily family = OperatorFamily::other;
     Basis basis = Basis::shapes;
+    /// Sizes of the tensors that the call reads, to follow data from one call to the next.
+    std::vector<TensorSize> inputs{};
+    /// A copy that changes the order in memory but not the type.
+    bool changes_layout = false;
     /// Bytes and elements of the largest result, which a fused neighbour would not write.
     std::int64_t result_bytes = 0;
     std::int64_t result_elements = 0;
@@ -83,12 +102,19 @@ struct CallPrediction {
 [[nodiscard]] std::optional<Understood> operations_of(const Call& call,
                                                       ElementType hint = ElementType::unknown);
 
-/// An operator on lists of tensors whose shapes were not recorded, from the blocks of its launches:
-/// each block handles a chunk of 65536 elements, or a whole small tensor. Empty for other
-/// operators. (eq. S10)
+/// What the call says of its list of tensors; zeros if their shapes were not recorded.
+struct ListSizes {
+    std::int64_t all = 0;      ///< elements of one list
+    std::int64_t largest = 0;  ///< of its largest tensor
+};
+[[nodiscard]] ListSizes list_sizes(const Call& call);
+
+/// An operator on lists of tensors from the blocks of its launches: each block handles a chunk of 65536
+/// elements, or a whole small tensor. Empty for other operators. (eq. S10)
 [[nodiscard]] std::optional<Understood> lists_by_blocks(std::string_view name,
                                                         std::span<const std::int64_t> blocks,
-                                                        ElementType type);
+                                                        ElementType type,
+                                                        const ListSizes& sizes = {});
 
 /// Whether the table contains the operator's name.
 [[nodiscard]] bool is_known(std::string_view name);

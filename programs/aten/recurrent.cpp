@@ -1,4 +1,5 @@
 // Recurrent networks of cuDNN (LSTM, GRU and plain ones), forward and backward. (eq. S9)
+#include <algorithm>
 #include <array>
 
 #include "hardware/checked.h"
@@ -19,10 +20,30 @@ struct Network {
     std::int64_t chains = 0;  ///< layers in each direction, which run one after another
     std::int64_t directions = 1;
     model::DataType type = model::DataType::bf16;
+    bool persistent = false;  ///< one kernel for all steps of a layer
 };
+
+/// The largest state whose weights cuDNN keeps in registers.
+constexpr std::int64_t most_held = 128;
 
 /// Time steps whose inputs cuDNN multiplies together.
 constexpr std::int64_t chunk = 8;
+
+/// Sequences of different lengths, packed: the trace has their number (the state's rows) and all their
+/// steps. Lengths are taken to lie evenly between half of the longest and the longest.
+void set_lengths(Network& net, const Subject& subject, std::size_t mode_place, std::int64_t rows) {
+    for (std::size_t i = 1; i < mode_place; ++i) {
+        const Tensor* const state = subject.call.tensor(i);
+        if (state == nullptr || subject.call.arguments[i].list || state->dims.size() != 3) continue;
+        if (state->dims[0] != net.chains || state->dims[2] != net.hidden) continue;
+        net.batch = std::max<std::int64_t>(1, state->dims[1]);
+        break;
+    }
+    const double mean = static_cast<double>(rows) / static_cast<double>(net.batch);
+    net.steps =
+        std::max<std::int64_t>(1, static_cast<std::int64_t>(mean / cost("recurrent.mean_length")));
+    net.batch = std::max<std::int64_t>(1, rows / net.steps);
+}
 
 std::optional<Network> network_of(const Subject& subject, std::size_t mode_place) {
     const Call& call = subject.call;
@@ -30,19 +51,26 @@ std::optional<Network> network_of(const Subject& subject, std::size_t mode_place
     const auto mode = call.whole(mode_place);
     const auto hidden = call.whole(mode_place + 1);
     const auto layers = call.whole(mode_place + 3);
-    if (x == nullptr || x->dims.size() != 3 || !mode || !hidden || !layers) return {};
+    if (x == nullptr || !mode || !hidden || !layers) return {};
+    const bool packed = x->dims.size() == 2;
+    if (!packed && x->dims.size() != 3) return {};
     constexpr std::array<std::int64_t, 4> gates{1, 1, 4, 3};  // ReLU, tanh, LSTM, GRU
     if (*mode < 0 || *mode > 3 || *hidden < 1 || *layers < 1 || x->elements() < 1) return {};
     const bool batch_first = call.flag(mode_place + 4);
     const std::int64_t directions = call.flag(mode_place + 7) ? 2 : 1;
-    return Network{.gates = gates[static_cast<std::size_t>(*mode)],
-                   .hidden = *hidden,
-                   .inputs = x->dims[2],
-                   .batch = x->dims[batch_first ? 0 : 1],
-                   .steps = x->dims[batch_first ? 1 : 0],
-                   .chains = *layers * directions,
-                   .directions = directions,
-                   .type = data_type(type_of(*x, subject))};
+    Network net{.gates = gates[static_cast<std::size_t>(*mode)],
+                .hidden = *hidden,
+                .inputs = x->dims.back(),
+                .batch = packed ? 1 : x->dims[batch_first ? 0 : 1],
+                .steps = packed ? 1 : x->dims[batch_first ? 1 : 0],
+                .chains = *layers * directions,
+                .directions = directions,
+                .type = data_type(type_of(*x, subject))};
+    if (packed) set_lengths(net, subject, mode_place, x->dims[0]);
+    // cuDNN multiplies fp32 as tf32, and holds the weights of short rows in registers, but not in bf16.
+    net.persistent = net.hidden <= most_held && net.type != model::DataType::bf16;
+    if (net.type == model::DataType::fp32) net.type = model::DataType::tf32;
+    return net;
 }
 
 Entry product(const Network& net, std::int64_t m, std::int64_t n, std::int64_t k,
@@ -64,6 +92,21 @@ Entry pointwise_step(const Network& net, Time least) {
                     "gates");
 }
 
+/// One kernel goes through all steps of a layer, a block for each sequence: a step waits for the state and
+/// multiplies it with the weights that the block's registers hold. (eq. S9)
+Entry persistent_steps(const Network& net, double clocks_of_step) {
+    constexpr std::int64_t width = 32;
+    const auto held = static_cast<double>(ceil_divide(net.hidden, width) * width);
+    const double step = clocks_of_step + cost("recurrent.held_product") *
+                                             static_cast<double>(net.gates) * held * held;
+    Entry entry = entry_of({.bytes = net.batch * net.steps * net.hidden * model::size_of(net.type),
+                            .count = net.chains},
+                           "steps");
+    entry.work = KernelWork{
+        .chains = 1, .chain_clocks = step * static_cast<double>(net.steps), .floors = 1.0};
+    return entry;
+}
+
 std::optional<Understood> carried_out_by(const Network& net, std::vector<Entry> entries) {
     return carried_out(std::move(entries), OperatorFamily::product,
                        net.batch * net.steps * net.hidden * net.directions,
@@ -75,6 +118,11 @@ std::optional<Understood> recurrent(const Subject& subject) {
     const auto net = network_of(subject, 6);
     if (!net) return {};
     const std::int64_t rows = net->gates * net->hidden;
+    if (net->persistent) {
+        return carried_out_by(
+            *net, {product(*net, net->batch * net->steps, rows, net->inputs, net->chains, 1.0),
+                   persistent_steps(*net, cost("recurrent.held_step"))});
+    }
     const std::int64_t chunks = net->chains * ceil_divide(net->steps, chunk);
     return carried_out_by(
         *net, {product(*net, chunk * net->batch, rows, net->inputs, chunks, 1.0),
@@ -90,6 +138,12 @@ std::optional<Understood> recurrent_backward(const Subject& subject) {
     const double beside = cost("stretch.recurrent_beside");
     const std::int64_t rows = net->gates * net->hidden;
     const std::int64_t all = net->batch * net->steps;
+    if (net->persistent) {
+        return carried_out_by(*net, {persistent_steps(*net, cost("recurrent.held_step_backward")),
+                                     product(*net, all, net->inputs, rows, net->chains, 1.0),
+                                     product(*net, rows, net->inputs, all, net->chains, 1.0),
+                                     product(*net, rows, net->hidden, all, net->chains, 1.0)});
+    }
     const std::int64_t chunks = net->chains * ceil_divide(net->steps, chunk);
     Entry bias = entry_of({.bytes = all * rows * model::size_of(net->type), .count = net->chains},
                           "gradient of the bias");

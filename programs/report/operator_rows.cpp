@@ -222,8 +222,12 @@ class RowBuilder {
                 (kernel(longest).kind == ActivityKind::kernel || is_known(row.name))) {
                 found = operations_of(call, type_in(row.kernel));
             }
-            if (!found) found = by_blocks(instance, row.name);
+            // The blocks say more than shapes: which launches there were, and how full they are.
+            if (auto blocks = by_blocks(instance, row.name, list_sizes(call)))
+                found = std::move(blocks);
         }
+        const bool sparse = row.kernel.find("cusparse") != std::string::npos;
+        if (sparse) found.reset();
         if (is_communication(row.kernel)) {
             row.family = OperatorFamily::communication;
             found = collective_work(trace_.text(key.collective));
@@ -235,17 +239,24 @@ class RowBuilder {
         }
         if (!found) found = counted_work(kernel(longest));
         if (found) {
-            row.family = found->family;
-            row.basis = found->basis;
-            row.steps = found->steps;
+            take(row, *found);
         } else {
             row.reason = row.family == OperatorFamily::communication
                              ? "the trace does not record the size of the collective"
+                         : sparse ? "the trace does not record the entries of a sparse matrix"
                          : key.inputs != TextId::empty ? "its arguments do not determine its work"
                                                        : unknown_reason(trace_.recorder);
         }
         out_.rows.push_back(std::move(row));
         out_.understood.push_back(found.value_or(Understood{}));
+    }
+
+    static void take(OperatorRow& row, const Understood& found) {
+        row.family = found.family;
+        row.basis = found.basis;
+        row.steps = found.steps;
+        row.counts = found.counts;
+        row.law = found.law_name;
     }
 
     /// Each name is searched only once: a trace has many kernels but few names.
@@ -260,14 +271,15 @@ class RowBuilder {
 
     /// Lists of tensors, understood from the blocks of their kernels.
     [[nodiscard]] std::optional<Understood> by_blocks(const Instance& instance,
-                                                      std::string_view name) {
+                                                      std::string_view name,
+                                                      const ListSizes& sizes) {
         std::vector<std::int64_t> blocks;
         for (const std::int32_t index : instance.kernels) {
-            if (!is_of_lists(kernel(index))) return {};
+            if (!is_of_lists(kernel(index))) continue;  // a sum over the results of all blocks
             blocks.push_back(kernel(index).grid[0]);
         }
         return lists_by_blocks(name, blocks,
-                               type_in(trace_.text(kernel(instance.kernels.front()).name)));
+                               type_in(trace_.text(kernel(instance.kernels.front()).name)), sizes);
     }
 
     /// The launches of a kernel move slightly different amounts: all are predicted with the mean.

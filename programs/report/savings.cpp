@@ -28,15 +28,16 @@ std::string with_shape(const OperatorRow& row) {
 /// Neighbouring instances in one stream, by their rows.
 struct Chain {
     std::vector<std::int32_t> rows;
-    std::int64_t kernels = 0;
-    std::int64_t measured_ns = 0;
+    std::vector<std::size_t> places;  ///< of the instances
+    std::vector<std::int64_t> kernels;
+    std::vector<std::int64_t> measured_ns;
 };
 
 class FusionFinder {
   public:
     FusionFinder(const std::vector<Instance>& instances, Rows& rows, const model::Machine& machine)
         : rows_(rows), machine_(machine) {
-        for (std::size_t i = 0; i < instances.size(); ++i) add(instances[i], rows.row_of[i]);
+        for (std::size_t i = 0; i < instances.size(); ++i) add(instances[i], rows.row_of[i], i);
         for (auto& [stream, chain] : open_) close(chain);
     }
 
@@ -44,7 +45,7 @@ class FusionFinder {
     [[nodiscard]] std::vector<Saving> savings() {
         std::vector<Saving> found;
         for (const auto& [signature, sum] : chains_) {
-            const std::optional<Time> fused = fused_time(signature);
+            const std::optional<Time> fused = fused_time(signature, sum.written);
             if (!fused) continue;
             share(signature, sum, *fused);
             Saving saving{.kind = SavingKind::fusion,
@@ -63,62 +64,121 @@ class FusionFinder {
         std::int64_t count = 0;
         std::int64_t kernels = 0;  ///< of one occurrence
         std::int64_t measured_ns = 0;
+        std::vector<bool> written{};  ///< results that others read as well
     };
 
-    void add(const Instance& instance, std::int32_t row) {
+    void add(const Instance& instance, std::int32_t row, std::size_t place) {
         Chain& chain = open_[instance.stream];
         const OperatorRow& what = rows_.rows[static_cast<std::size_t>(row)];
         const bool part = streams(what.family) && !what.driver && !what.steps.empty();
-        if (!part || !fits(chain, row)) close(chain);
-        if (!part) return;
-        chain.rows.push_back(row);
-        chain.kernels += static_cast<std::int64_t>(instance.kernels.size());
-        chain.measured_ns += instance.measured_ns;
-    }
-
-    [[nodiscard]] std::int64_t elements(std::int32_t row) const {
-        return rows_.understood[static_cast<std::size_t>(row)].result_elements;
-    }
-
-    /// Whether the row has the size of the largest so far, half or twice that size, or a size that
-    /// differs by a factor of 32 or more: row statistics, vectors.
-    [[nodiscard]] bool fits(const Chain& chain, std::int32_t row) const {
-        if (chain.rows.empty()) return true;
-        std::int64_t largest = 0;
-        for (const std::int32_t each : chain.rows) largest = std::max(largest, elements(each));
-        const std::int64_t next = elements(row);
-        constexpr std::int64_t much_smaller = 32;
-        return next == largest || next * 2 == largest || largest * 2 == next ||
-               next * much_smaller <= largest || largest * much_smaller <= next;
-    }
-
-    void close(Chain& chain) {
-        if (chain.rows.size() > 1) {
-            Sum& sum = chains_[chain.rows];
-            ++sum.count;
-            sum.kernels = chain.kernels;
-            sum.measured_ns += chain.measured_ns;
+        if (!part) {
+            close(chain);
+            return;
         }
-        chain = {};
+        chain.rows.push_back(row);
+        chain.places.push_back(place);
+        chain.kernels.push_back(static_cast<std::int64_t>(instance.kernels.size()));
+        chain.measured_ns.push_back(instance.measured_ns);
     }
 
-    /// One kernel that reads and writes what the chain does, without writing and reading each
-    /// result except the last, which stays in registers. (eq. S1)
-    [[nodiscard]] std::optional<Time> fused_time(const std::vector<std::int32_t>& chain) const {
+    [[nodiscard]] const Understood& understood(std::int32_t row) const {
+        return rows_.understood[static_cast<std::size_t>(row)];
+    }
+    [[nodiscard]] TensorSize result(std::int32_t row) const {
+        return {understood(row).result_elements, understood(row).result_bytes};
+    }
+    [[nodiscard]] bool reads(std::int32_t row, const TensorSize& size) const {
+        const auto& inputs = understood(row).inputs;
+        return size.elements > 1 && std::find(inputs.begin(), inputs.end(), size) != inputs.end();
+    }
+
+    /// The next member of the run that reads the result of member `i`: a tensor of the same number of
+    /// elements and bytes (views in between change neither). `i` if there is none nearby.
+    [[nodiscard]] std::size_t reader_of(const Chain& run, std::size_t i) const {
+        constexpr std::size_t nearby = 16;
+        const TensorSize size = result(run.rows[i]);
+        for (std::size_t j = i + 1; j < std::min(run.rows.size(), i + nearby); ++j) {
+            if (reads(run.rows[j], size)) return j;
+        }
+        return i;
+    }
+
+    /// The last member of the shortest group from `i` on in which each member but the last is read by a
+    /// later one. `i` if there is none.
+    [[nodiscard]] std::size_t end_of_group(const Chain& run, std::size_t i) const {
+        std::size_t end = reader_of(run, i);
+        for (std::size_t m = i + 1; m < end; ++m) {
+            const std::size_t reader = reader_of(run, m);
+            if (reader == m) return i;
+            end = std::max(end, reader);
+        }
+        return end;
+    }
+
+    /// Whether a later kernel may read the result of the instance at `place`, besides the next one: then
+    /// it must be written all the same. A kernel that writes a tensor of this size ends the search,
+    /// because later readers of that size read its result.
+    [[nodiscard]] bool is_read_later(std::size_t place) const {
+        const TensorSize size = result(rows_.row_of[place]);
+        for (std::size_t i = place + 1; i < rows_.row_of.size(); ++i) {
+            if (i > place + 1 && reads(rows_.row_of[i], size)) return true;
+            if (result(rows_.row_of[i]) == size) return false;
+        }
+        return false;
+    }
+
+    /// Splits a run of streaming kernels into groups that data flow joins.
+    void close(Chain& run) {
+        for (std::size_t i = 0; i < run.rows.size();) {
+            std::size_t last = i;
+            for (std::size_t end = end_of_group(run, i); end > last;) {
+                last = end;
+                end = end_of_group(run, last);
+            }
+            if (last > i) add_group(run, i, last + 1);
+            i = last + 1;
+        }
+        run = {};
+    }
+
+    void add_group(const Chain& run, std::size_t begin, std::size_t end) {
+        const auto from = static_cast<std::ptrdiff_t>(begin);
+        const auto to = static_cast<std::ptrdiff_t>(end);
+        Sum& sum = chains_[{run.rows.begin() + from, run.rows.begin() + to}];
+        const bool first = sum.count == 0;
+        if (first) sum.kernels = 0;
+        for (std::size_t i = begin; i < end; ++i) {
+            if (first) sum.written.push_back(is_read_later(run.places[i]));
+            if (first) sum.kernels += run.kernels[i];
+            sum.measured_ns += run.measured_ns[i];
+        }
+        ++sum.count;
+    }
+
+    /// One kernel that reads and writes what the chain does, without reading each result except the last,
+    /// and without writing those that nobody else reads. It takes no less than the arithmetic of its
+    /// longest part. (eq. S1)
+    [[nodiscard]] std::optional<Time> fused_time(const std::vector<std::int32_t>& chain,
+                                                 const std::vector<bool>& written) const {
         double bytes = 0.0;
-        double between = 0.0;
+        double saved = 0.0;
         double largest = 0.0;
+        Time computing;
         for (std::size_t i = 0; i < chain.size(); ++i) {
-            const auto row = static_cast<std::size_t>(chain[i]);
-            if (!rows_.rows[row].predicted) return {};
-            const double moved = rows_.rows[row].answer.work.compulsory().base();
-            const auto result = static_cast<double>(rows_.understood[row].result_bytes);
+            const OperatorRow& row = rows_.rows[static_cast<std::size_t>(chain[i])];
+            if (!row.predicted) return {};
+            const double moved = row.answer.work.compulsory().base();
+            const auto result_bytes = static_cast<double>(understood(chain[i]).result_bytes);
             bytes += moved;
-            largest = std::max(largest, moved);
-            if (i + 1 < chain.size()) between += 2.0 * result;
+            largest = std::max(largest, result_bytes);
+            if (i + 1 < chain.size()) saved += (written[i] ? 1.0 : 2.0) * result_bytes;
+            const bool memory = row.limiter == "dram" || row.limiter == "l2";
+            if (!memory) {
+                computing = std::max(computing, *row.predicted / static_cast<double>(row.count));
+            }
         }
         constexpr double element = 2.0;
-        const double left = std::max(bytes - between, largest);
+        const double left = std::max(bytes - saved, largest);
         const auto elements = static_cast<std::int64_t>(left / (2.0 * element));
         if (elements < 1) return {};
         const model::Elementwise op{.expression = model::parse_expression("x"),
@@ -127,7 +187,8 @@ class FusionFinder {
         const model::Outcome outcome =
             model::predict(op, {.implementation = model::Implementation::fused}, machine_);
         const auto* prediction = std::get_if<model::Prediction>(&outcome);
-        return prediction == nullptr ? std::nullopt : std::optional(prediction->time);
+        if (prediction == nullptr) return {};
+        return std::max(prediction->time, computing);
     }
 
     /// Distributes the saving of a chain over its rows, in proportion to their mean times.
@@ -178,10 +239,13 @@ void add_slower(const Rows& rows, std::vector<Saving>& found) {
     }
 }
 
-/// Copies of layout or type: an operand in the right layout and type needs none.
+/// Copies that only change the order in memory: a reader that takes the order needs none. A cast is
+/// part of what is fused, and what `cat` joins must lie together.
 void add_copies(Rows& rows, std::vector<Saving>& found) {
     for (OperatorRow& row : rows.rows) {
-        if (row.family != OperatorFamily::copy || row.driver || row.steps.empty()) continue;
+        const Understood& understood =
+            rows.understood[static_cast<std::size_t>(&row - rows.rows.data())];
+        if (!understood.changes_layout || row.driver || row.steps.empty()) continue;
         row.avoidable = row.measured;
         found.push_back({.kind = SavingKind::copies,
                          .what = with_shape(row),

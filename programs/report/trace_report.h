@@ -70,6 +70,8 @@ struct OperatorRow {
     /// known.
     std::optional<kernel::Split> causes{};
     std::vector<model::Step> steps{};    ///< of one call
+    Counts counts{};                     ///< of one call: what laws of templates see
+    std::string law{};                   ///< the name of such a law
     model::WorkloadPrediction answer{};  ///< of one call; without parts if there is no prediction
 };
 

@@ -13,8 +13,8 @@
 namespace ridge::programs {
 
 std::string_view name_of(TraceSource recorder) {
-    constexpr std::array<std::string_view, 4> names{"PyTorch profiler", "Nsight Systems",
-                                                    "Nsight Compute", "CUPTI activity"};
+    constexpr std::array<std::string_view, 5> names{
+        "PyTorch profiler", "Nsight Systems", "Nsight Compute", "CUPTI activity", "JAX profiler"};
     return names.at(static_cast<std::size_t>(recorder));
 }
 

@@ -83,7 +83,8 @@ enum class TraceSource : std::uint8_t {
     pytorch,         ///< operators with shapes, kernels, launches
     nsight_systems,  ///< ranges, kernels, launches
     nsight_compute,  ///< kernels one at a time, with counters but without a timeline
-    activity         ///< kernels, launches and ranges from CUPTI
+    activity,        ///< kernels, launches and ranges from CUPTI
+    xla              ///< JAX: kernels with the compiled program that they belong to, without shapes
 };
 [[nodiscard]] std::string_view name_of(TraceSource recorder);
 
@@ -132,7 +133,7 @@ struct Trace {
     [[nodiscard]] bool has_timeline() const { return recorder != TraceSource::nsight_compute; }
 };
 
-/// Reads a file of the PyTorch profiler (JSON, plain or gzip), Nsight Systems (SQLite), Nsight
+/// Reads a file of the PyTorch profiler or of JAX (JSON, plain or gzip), Nsight Systems (SQLite), Nsight
 /// Compute (CSV) or `ridge profile` (an activity file); the beginning of the file decides which.
 /// Throws InputError if the file cannot be opened or is empty of events.
 [[nodiscard]] Trace read_trace(const std::string& file);

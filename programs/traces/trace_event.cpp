@@ -90,7 +90,10 @@ enum class Field : std::uint8_t {
     collective_type,
     elements_in,
     elements_out,
-    group_size
+    group_size,
+    label,
+    module,
+    details
 };
 
 struct Word {
@@ -121,7 +124,10 @@ constexpr std::array arg_words{Word{"External id", Field::external_id},
                                Word{"dtype", Field::collective_type},
                                Word{"In msg nelems", Field::elements_in},
                                Word{"Out msg nelems", Field::elements_out},
-                               Word{"Group size", Field::group_size}};
+                               Word{"Group size", Field::group_size},
+                               Word{"name", Field::label},
+                               Word{"hlo_module", Field::module},
+                               Word{"kernel_details", Field::details}};
 
 /// Words by length: a name is compared only with the one or two words of the same length.
 class Words {
@@ -323,6 +329,15 @@ class EventHandler {
             case Field::collective_type:
                 event_.collective_type = text;
                 break;
+            case Field::label:
+                event_.label = text;
+                break;
+            case Field::module:
+                event_.module = text;
+                break;
+            case Field::details:
+                event_.details = text;
+                break;
             default:
                 break;
         }
@@ -404,8 +419,9 @@ class EventHandler {
 
 void TraceEvent::clear() {
     // Texts keep their memory; the next event reuses it.
-    for (std::string* text : {&phase, &category, &name, &input_types, &input_dims, &input_strides,
-                              &concrete_inputs, &collective, &collective_type}) {
+    for (std::string* text :
+         {&phase, &category, &name, &input_types, &input_dims, &input_strides, &concrete_inputs,
+          &collective, &collective_type, &label, &module, &details}) {
         text->clear();
     }
     process = thread = -1;

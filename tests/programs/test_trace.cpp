@@ -111,6 +111,30 @@ TEST_CASE("ranges around a launch, and the description of a collective", "[trace
     CHECK(trace.kernels[0].collective == TextId::empty);
 }
 
+TEST_CASE("a trace of JAX gives kernels of its GPUs and the programs that they belong to",
+          "[trace]") {
+    const TemporaryFile file(R"json({"displayTimeUnit": "ns", "traceEvents": [
+  {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "/device:GPU:0"}},
+  {"ph": "M", "pid": 701, "name": "process_name", "args": {"name": "/host:CPU"}},
+  {"ph": "X", "pid": 1, "tid": 14, "ts": 18491.863, "dur": 3.936, "name": "loop_add_fusion",
+   "args": {"correlation_id": "1", "hlo_module": "jit_step", "hlo_op": "command_buffer_1",
+   "kernel_details": "regs:26 static_shared:32 dynamic_shared:1024 grid:512,2,1 block:256,1,1 occ_pct:100"}},
+  {"ph": "X", "pid": 1, "tid": 14, "ts": 18499, "dur": 1, "name": "MemcpyD2D", "args": {}},
+  {"ph": "X", "pid": 701, "tid": 3, "ts": 1, "dur": 2, "name": "python"}]})json");
+    const Trace trace = read_trace(file.path());
+    CHECK(trace.recorder == TraceSource::xla);
+    REQUIRE(trace.kernels.size() == 2);
+    const Kernel& kernel = trace.kernels.front();
+    CHECK(trace.text(kernel.name) == "loop_add_fusion");
+    CHECK(trace.text(trace.operators[static_cast<std::size_t>(kernel.op)].name) ==
+          "jit_step/loop_add_fusion");
+    CHECK(kernel.duration_ns == 3936);
+    CHECK(kernel.grid == std::array<std::int64_t, 3>{512, 2, 1});
+    CHECK(kernel.registers == 26);
+    CHECK(kernel.shared_bytes == 1056);
+    CHECK(trace.kernels.back().kind == ActivityKind::copy);
+}
+
 TEST_CASE("a bare array of events is a trace too", "[trace]") {
     const TemporaryFile file(R"([{"ph":"X","cat":"kernel","name":"k","ts":1e3,"dur":"x"}])");
     const Trace trace = read_trace(file.path());

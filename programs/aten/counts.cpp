@@ -1,0 +1,235 @@
+#include "programs/aten/counts.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ridge::programs {
+namespace {
+
+constexpr std::array<std::string_view, count_count> count_names{
+    "bytes",    "elements", "results", "strided",    "wide",     "index",  "values",  "table",
+    "rows",     "columns",  "sorting", "collisions", "matrices", "side",   "solving", "outer",
+    "channels", "window",   "narrow",  "planes",     "pixels",   "weights"};
+
+double real(std::int64_t count) {
+    return static_cast<double>(count);
+}
+
+double of_sizes(const std::vector<std::int64_t>& sizes) {
+    double all = 1.0;
+    for (const std::int64_t size : sizes) all *= real(std::max<std::int64_t>(1, size));
+    return all;
+}
+
+bool whole_numbers(ElementType type) {
+    return type == ElementType::int64 || type == ElementType::int32;
+}
+
+/// Elements of the result where the call states its size: resampling, and gradients that name the
+/// size of the input.
+double stated_results(const Call& call, const Tensor& first) {
+    if (call.name.find("upsample") == std::string::npos || first.dims.size() < 3) return 0.0;
+    const bool backward = call.name.find("backward") != std::string::npos;
+    const auto sizes = call.wholes(backward ? 2 : 1);
+    if (sizes.empty()) return 0.0;
+    return backward ? of_sizes(sizes) : real(first.dims[0] * first.dims[1]) * of_sizes(sizes);
+}
+
+/// Elements of the window of a pooling or a patch: the first list of small numbers.
+double window_of(const Call& call) {
+    constexpr std::int64_t largest = 64;
+    for (std::size_t i = 1; i < call.arguments.size(); ++i) {
+        const auto sizes = call.wholes(i);
+        if (sizes.empty() || sizes.size() > 3) continue;
+        if (*std::max_element(sizes.begin(), sizes.end()) <= largest) return of_sizes(sizes);
+    }
+    return 1.0;
+}
+
+/// Whether all tensors as large as `elements` lie alike and without gaps, so that vectors can be
+/// loaded.
+bool lie_alike(const std::vector<const Tensor*>& tensors, std::int64_t elements) {
+    const Tensor* leader = nullptr;
+    for (const Tensor* tensor : tensors) {
+        if (tensor->elements() * 2 <= elements) continue;
+        if (!tensor->dense()) return false;
+        if (leader == nullptr) leader = tensor;
+        if (leader->dims == tensor->dims && !leader->strides.empty() && !tensor->strides.empty() &&
+            leader->strides != tensor->strides) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/// Where a convolution has its arguments.
+struct ConvolutionArguments {
+    std::size_t input, weight, stride, padding, dilation;
+    bool transposed = false;
+    bool backward = false;
+};
+
+std::optional<ConvolutionArguments> convolution_arguments(const Call& call, std::string_view name) {
+    if (name == "convolution" || name == "_convolution") return {{0, 1, 3, 4, 5, call.flag(6)}};
+    if (name == "cudnn_convolution") return {{0, 1, 3, 2, 4}};
+    if (name == "cudnn_convolution_transpose") return {{0, 1, 4, 2, 5, true}};
+    if (name == "_conv_depthwise2d" || name == "conv_depthwise3d") return {{0, 1, 4, 5, 6}};
+    if (name == "convolution_backward") return {{1, 2, 4, 5, 6, call.flag(7), true}};
+    return {};
+}
+
+struct ConvolutionShape {
+    const Tensor* input = nullptr;
+    double results = 0.0;
+    double products = 0.0;
+    double weights = 0.0;
+    double taps = 1.0;
+    bool by_channel = false;
+    bool grouped = false;
+    bool strided = false;
+};
+
+std::optional<ConvolutionShape> convolution_shape(const Call& call,
+                                                  const ConvolutionArguments& places) {
+    const Tensor* const x = call.tensor(places.input);
+    const Tensor* const w = call.tensor(places.weight);
+    if (x == nullptr || w == nullptr || x->dims.size() < 3 || w->dims.size() != x->dims.size() ||
+        x->elements() < 1 || w->elements() < 1) {
+        return {};
+    }
+    ConvolutionShape shape{.input = x, .weights = real(w->elements())};
+    const auto at = [&call](std::size_t place, std::size_t i, std::int64_t otherwise) {
+        const auto values = call.wholes(place);
+        return values.empty() ? otherwise : values[std::min(i, values.size() - 1)];
+    };
+    double pixels = real(x->dims[0]);
+    for (std::size_t i = 2; i < x->dims.size(); ++i) {
+        const std::int64_t stride = std::max<std::int64_t>(1, at(places.stride, i - 2, 1));
+        const std::int64_t reach = at(places.dilation, i - 2, 1) * (w->dims[i] - 1) + 1;
+        const std::int64_t room = x->dims[i] + 2 * at(places.padding, i - 2, 0) - reach;
+        const std::int64_t size =
+            places.transposed ? x->dims[i] * stride : std::max<std::int64_t>(0, room) / stride + 1;
+        pixels *= real(std::max<std::int64_t>(1, size));
+        shape.taps *= real(w->dims[i]);
+        shape.strided = shape.strided || stride > 1;
+    }
+    const std::int64_t own = places.transposed ? w->dims[0] : w->dims[1];
+    shape.by_channel = !places.transposed && w->dims[1] == 1 && x->dims[1] > 1;
+    shape.grouped = !places.transposed && own != x->dims[1];
+    if (places.transposed) {
+        shape.products = real(x->elements()) * shape.weights / real(w->dims[0]);
+        shape.results = pixels * real(w->dims[1]);
+    } else {
+        shape.results = pixels * real(w->dims[0]);
+        shape.products = shape.results * shape.weights / real(w->dims[0]);
+    }
+    return shape;
+}
+
+bool channels_last(const Tensor& x) {
+    return x.dims.size() > 2 && x.strides.size() == x.dims.size() && x.strides[1] == 1 &&
+           x.dims[1] > 1;
+}
+
+void add_convolution(Counts& counts, const ConvolutionShape& shape) {
+    counts[Count::results] = shape.results;
+    counts[Count::table] = real(shape.input->elements());
+    counts[Count::window] = shape.products;
+    counts[Count::weights] = shape.weights;
+}
+
+void add_matrices(Counts& counts, const Tensor& first) {
+    if (first.dims.size() < 2) return;
+    const std::int64_t rows = first.dims[first.dims.size() - 2];
+    const std::int64_t columns = first.dims.back();
+    const double all = real(first.elements());
+    counts[Count::side] = real(std::max(rows, columns));
+    counts[Count::matrices] = all / std::max(1.0, real(rows) * real(columns));
+    counts[Count::solving] = all * counts[Count::side];
+    counts[Count::channels] = real(first.dims[1]);
+    counts[Count::outer] = all / std::max(1.0, real(first.dims[1]));
+}
+
+}  // namespace
+
+std::string law_name(const Call& call, std::string_view bare_name, ElementType hint) {
+    if (bare_name.starts_with("triton_")) return std::string(bare_name.substr(0, 10));
+    const auto places = convolution_arguments(call, bare_name);
+    if (!places) return std::string(bare_name);
+    const auto shape = convolution_shape(call, *places);
+    if (!shape) return std::string(bare_name);
+    const ElementType type = shape->input->type == ElementType::unknown ? hint : shape->input->type;
+    std::string name = places->backward ? "convolution_backward" : "convolution";
+    name += places->transposed                      ? ".transposed"
+            : shape->by_channel                     ? ".depthwise"
+            : shape->grouped                        ? ".grouped"
+            : shape->taps == 1.0 && !shape->strided ? ".plain"
+                                                    : ".full";
+    name += size_of(type) < 4 ? ".16" : ".32";
+    return name + (channels_last(*shape->input) ? ".last" : ".first");
+}
+
+Counts counts_of(const Call& call, ElementType hint) {
+    Counts counts;
+    std::vector<const Tensor*> tensors = call.tensors();
+    std::erase_if(tensors, [](const Tensor* tensor) { return tensor->elements() < 1; });
+    if (tensors.empty()) return counts;
+    const auto type_at = [hint](const Tensor& tensor) {
+        return tensor.type == ElementType::unknown ? hint : tensor.type;
+    };
+    std::int64_t largest = 0;
+    std::int64_t size = 0;
+    double bytes = 0.0;
+    for (const Tensor* tensor : tensors) {
+        bytes += real(tensor->stored_elements()) * real(size_of(type_at(*tensor)));
+        if (whole_numbers(tensor->type)) counts[Count::index] += real(tensor->elements());
+        if (tensor->elements() <= largest) continue;
+        largest = tensor->elements();
+        size = size_of(type_at(*tensor));
+    }
+    const Tensor& first = *tensors.front();
+    const double stated = stated_results(call, first);
+    const double results = stated > 0.0 ? stated : real(largest);
+    const double elements = std::max(real(largest), results);
+    constexpr std::int64_t wide = 4;
+    counts[Count::bytes] = bytes + results * real(size);
+    counts[Count::elements] = elements;
+    counts[Count::results] = results;
+    counts[Count::strided] = lie_alike(tensors, largest) ? 0.0 : elements;
+    counts[Count::wide] = size >= wide ? elements : 0.0;
+    counts[Count::values] = real(tensors.back()->elements());
+    counts[Count::table] = real(first.elements());
+    const double columns = first.dims.empty() ? 1.0 : real(first.dims.back());
+    counts[Count::columns] = columns;
+    counts[Count::rows] = real(first.elements()) / std::max(1.0, columns);
+    counts[Count::sorting] = real(first.elements()) * std::log2(std::max(2.0, columns));
+    counts[Count::collisions] =
+        counts[Count::values] *
+        std::max(0.0, std::log2(counts[Count::values] / counts[Count::table]));
+    counts[Count::window] = results * window_of(call);
+    counts[Count::narrow] = size < wide ? elements : 0.0;
+    if (stated > 0.0 && stated < real(largest)) {  // many of them are added to each result
+        counts[Count::collisions] = real(largest) * std::log2(real(largest) / stated);
+    }
+    add_matrices(counts, first);
+    const bool last = channels_last(first);
+    counts[Count::planes] = last ? 0.0 : counts[Count::outer];
+    counts[Count::pixels] = last ? elements : 0.0;
+    const auto places = convolution_arguments(call, bare_operator(call.name));
+    if (!places) return counts;
+    if (const auto shape = convolution_shape(call, *places)) add_convolution(counts, *shape);
+    return counts;
+}
+
+std::string_view name_of(Count which) {
+    return count_names.at(static_cast<std::size_t>(which));
+}
+
+std::optional<Count> count_named(std::string_view name) {
+    for (std::size_t i = 0; i < count_count; ++i) {
+        if (count_names.at(i) == name) return static_cast<Count>(i);
+    }
+    return {};
+}
+
+}  // namespace ridge::programs

@@ -1,0 +1,71 @@
+// What a framework's kernel template does for a call, as counts: bytes, elements, indices, rows. The laws
+// of templates.h are linear in them. (docs/model.md S11)
+//
+//   const Counts counts = counts_of(parse_call("aten::scatter_add_", inputs), ElementType::unknown);
+//   counts[Count::values];      // elements that are added
+//   counts[Count::collisions];  // the same, times log2 of how many meet in one place
+//
+// Method: from shapes, strides and types alone. A broadcast tensor counts its stored elements as bytes
+// and all of them as elements. The result has the sizes that the call gives, else those of the largest
+// tensor. Limits: values of indices are not recorded, so they are taken to be spread evenly.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "programs/aten/call.h"
+
+namespace ridge::programs {
+
+enum class Count : std::uint8_t {
+    bytes,       ///< of all tensors and the result
+    elements,    ///< of the largest tensor or the result
+    results,     ///< elements of the result
+    strided,     ///< elements, if tensors of this size do not lie alike without gaps; else 0
+    wide,        ///< elements, if they have 4 bytes or more; else 0
+    index,       ///< elements of tensors of integers
+    values,      ///< elements of the last tensor
+    table,       ///< elements of the first tensor
+    rows,        ///< of the first tensor, along its last dimension
+    columns,     ///< its last dimension
+    sorting,     ///< elements times log2 of the last dimension
+    collisions,  ///< values times log2 of values over table, at least 0
+    matrices,    ///< of the last two dimensions of the first tensor
+    side,        ///< the larger of these dimensions
+    solving,     ///< elements of the matrices times `side`
+    outer,       ///< elements over those of dimension 1: images and pixels
+    channels,    ///< dimension 1 of the first tensor
+    window,  ///< results times the elements of the window that each takes; of a convolution its products
+    narrow,  ///< elements, if they have less than 4 bytes; else 0
+    planes,  ///< `outer`, if channels come first in memory; else 0
+    pixels,  ///< elements, if channels come last in memory; else 0
+    weights  ///< elements of a convolution's filters
+};
+inline constexpr std::size_t count_count = 22;
+
+class Counts {
+  public:
+    [[nodiscard]] double operator[](Count which) const {
+        return values_.at(static_cast<std::size_t>(which));
+    }
+    double& operator[](Count which) { return values_.at(static_cast<std::size_t>(which)); }
+
+  private:
+    std::array<double, count_count> values_{};
+};
+
+/// The name by which a law is found: the operator without "aten::" and the '_' of in-place forms; of a
+/// convolution its direction, form, width and layout ("convolution.depthwise.16.first"); of a generated
+/// kernel its kind ("triton_red").
+[[nodiscard]] std::string law_name(const Call& call, std::string_view bare_name, ElementType hint);
+
+/// `hint` is the element type of tensors whose type was not recorded.
+[[nodiscard]] Counts counts_of(const Call& call, ElementType hint);
+
+[[nodiscard]] std::string_view name_of(Count which);
+[[nodiscard]] std::optional<Count> count_named(std::string_view name);
+
+}  // namespace ridge::programs

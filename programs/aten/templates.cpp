@@ -1,0 +1,100 @@
+#include "programs/aten/templates.h"
+
+#include <algorithm>
+#include <map>
+
+#include "hardware/document.h"
+#include "hardware/error.h"
+#include "hardware/units.h"
+
+namespace ridge::programs {
+namespace {
+
+using hardware::Node;
+
+double number_at(const Node& table, std::string_view key, double otherwise) {
+    const Node* const node = table.child(key);
+    if (node == nullptr) return otherwise;
+    return node->kind == hardware::NodeKind::integer ? static_cast<double>(node->integer)
+                                                     : node->real;
+}
+
+void read_counts(const Node& table, std::string_view key, std::array<double, count_count>& values) {
+    const Node* const terms = table.child(key);
+    if (terms == nullptr) return;
+    for (const Node& term : terms->children) {
+        const auto which = count_named(term.key);
+        if (!which) {
+            throw InputError("templates: no count is named '" + std::string(term.key) + "'",
+                             term.location());
+        }
+        values.at(static_cast<std::size_t>(*which)) = number_at(*terms, term.key, 0.0);
+    }
+}
+
+Template template_at(const Node& table) {
+    Template law{.operators = {},
+                 .fixed = number_at(table, "fixed_us", 0.0) * units::us,
+                 .bytes = number_at(table, "bytes", 0.0),
+                 .rule = number_at(table, "rule", 0.0),
+                 .low = number_at(table, "low", 1.0),
+                 .high = number_at(table, "high", 1.0),
+                 .rows = static_cast<std::int64_t>(number_at(table, "rows", 0.0))};
+    const Node* const fallback = table.child("fallback");
+    law.fallback = fallback != nullptr && fallback->boolean;
+    for (const Node& name : table.child("operators")->children) {
+        law.operators.emplace_back(name.text);
+    }
+    read_counts(table, "clocks", law.clocks);
+    read_counts(table, "chain", law.chain);
+    return law;
+}
+
+using Laws = std::map<std::string, Template, std::less<>>;
+
+Laws read_templates() {
+    Laws laws;
+    for (const hardware::EmbeddedFile& file : embedded_templates()) {
+        const hardware::Document document =
+            hardware::parse_document(file.text, std::string(file.path));
+        RIDGE_CONTRACT(!document.problem);
+        const Node* const tables = document.root.child("template");
+        if (tables == nullptr) continue;
+        for (const Node& table : tables->children) {
+            const Template law = template_at(table);
+            for (const std::string& name : law.operators) laws.emplace(name, law);
+        }
+    }
+    return laws;
+}
+
+}  // namespace
+
+const Template* template_of(std::string_view name) {
+    static const Laws laws = read_templates();
+    const auto found = laws.find(name);
+    return found == laws.end() ? nullptr : &found->second;
+}
+
+TemplateTime time_of(const Template& law, const Counts& counts, const model::Machine& machine,
+                     Time rule) {
+    double clocks = 0.0;
+    double chain = 0.0;
+    for (std::size_t i = 0; i < count_count; ++i) {
+        clocks += law.clocks.at(i) * counts[static_cast<Count>(i)];
+        chain += law.chain.at(i) * counts[static_cast<Count>(i)];
+    }
+    const double clock = machine.boost_clock.base();
+    const double multiprocessors = static_cast<double>(std::max<std::int64_t>(1, machine.sm_count));
+    const double memory = counts[Count::bytes] / machine.dram_bandwidth.base();
+    const double work = clock > 0.0 ? (clocks / multiprocessors + chain) / clock : 0.0;
+    const Time time = law.fixed + law.rule * rule + Time::from_base(law.bytes * memory + work);
+    return {.time = time,
+            .low = time * law.low,
+            .high = time * law.high,
+            // An L2 may serve all bytes: only an empty kernel bounds the time from below.
+            .lower_bound = std::min(machine.kernel_floor, time * law.low),
+            .streams = law.bytes * memory >= work};
+}
+
+}  // namespace ridge::programs

@@ -1,0 +1,55 @@
+// Laws of a framework's kernel templates as data: an operator takes a fixed time, its bytes at a share of
+// the DRAM bandwidth, and clocks for each element, index or row. (docs/model.md S11)
+//
+//   if (const Template* law = template_of("scatter_add", ElementType::fp32))
+//       time_of(*law, counts_of(call, ElementType::unknown), machine)
+//
+// software/pytorch-2.11/templates.toml states the laws, fitted by scripts/fit/templates.py to the records
+// of operators drawn at random (scripts/measure/torch-operators.py); each states on how many rows it rests,
+// and its band. Clocks are of one multiprocessor, spread over all of them; `chain` terms are of one chain
+// that all wait for.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hardware/embedded.h"
+#include "model/machine/machine.h"
+#include "programs/aten/counts.h"
+
+namespace ridge::programs {
+
+/// The embedded file of laws; the build generates the definition.
+[[nodiscard]] std::span<const hardware::EmbeddedFile> embedded_templates();
+
+struct Template {
+    std::vector<std::string> operators{};
+    Time fixed{};
+    double bytes = 0.0;                        ///< times of the bytes at the DRAM bandwidth
+    double rule = 0.0;                         ///< times of what the model's own rule says
+    std::array<double, count_count> clocks{};  ///< of a multiprocessor, for one of each count
+    std::array<double, count_count> chain{};   ///< clocks that nothing else hides
+    double low = 1.0;                          ///< the 80 % band, times the time
+    double high = 1.0;
+    std::int64_t rows = 0;  ///< of records that it rests on
+    bool fallback = false;  ///< only for calls that no rule describes
+};
+
+/// The law of an operator, by its name without "aten::" and the '_' of in-place forms; null: none.
+[[nodiscard]] const Template* template_of(std::string_view name);
+
+struct TemplateTime {
+    Time time;
+    Time low;
+    Time high;
+    Time lower_bound;
+    bool streams = false;  ///< the bytes take most of the time
+};
+/// `rule` is the time by the model's own rule; zero if there is none.
+[[nodiscard]] TemplateTime time_of(const Template& law, const Counts& counts,
+                                   const model::Machine& machine, Time rule = {});
+
+}  // namespace ridge::programs

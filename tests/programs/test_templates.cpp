@@ -1,0 +1,104 @@
+// Counts of calls and the laws of kernel templates, by hand.
+#include "programs/aten/templates.h"
+
+#include "hardware/units.h"
+#include "model/catalogue/catalogue.h"
+#include "programs/aten/counts.h"
+#include "programs/aten/operations.h"
+#include "tests/catch.h"
+
+namespace ridge::test {
+namespace {
+
+using namespace programs;
+
+Call counted_call(const char* name, const char* inputs) {
+    return parse_call(name, inputs);
+}
+
+}  // namespace
+
+TEST_CASE("counts follow from shapes, strides and types", "[templates]") {
+    const Counts added = counts_of(
+        counted_call("aten::index_add_",
+                     R"(["float","Scalar","long int","float"]|[[100,8],[],[1600],[1600,8]]|)"
+                     R"([[8,1],[],[1],[8,1]]|["","0","",""])"),
+        ElementType::unknown);
+    CHECK(added[Count::index] == 1600);
+    CHECK(added[Count::values] == 12800);
+    CHECK(added[Count::table] == 800);
+    CHECK(added[Count::collisions] == 12800 * 4);  // sixteen meet in one place
+    CHECK(added[Count::wide] == 12800);
+    CHECK(added[Count::narrow] == 0);
+
+    const Counts turned =
+        counts_of(counted_call("aten::neg", R"(["c10::Half"]|[[64,32]]|[[1,64]]|[""])"),
+                  ElementType::unknown);
+    CHECK(turned[Count::strided] == 0);  // dense, in another order
+    const Counts part =
+        counts_of(counted_call("aten::neg", R"(["c10::Half"]|[[64,32]]|[[64,1]]|[""])"),
+                  ElementType::unknown);
+    CHECK(part[Count::strided] == 2048);
+
+    const Counts images =
+        counts_of(counted_call("aten::upsample_bilinear2d",
+                               R"(["float","ScalarList","Scalar","",""]|[[2,3,8,8],[],[],[],[]]|)"
+                               R"([[192,64,8,1],[],[],[],[]]|["","[16, 16]","False","",""])"),
+                  ElementType::unknown);
+    CHECK(images[Count::results] == 2 * 3 * 256);
+    CHECK(images[Count::planes] == 128);
+}
+
+TEST_CASE("a convolution's law is named by direction, form, width and layout", "[templates]") {
+    const Call call =
+        counted_call("aten::cudnn_convolution",
+                     R"(["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar"]|)"
+                     R"([[4,16,8,8],[16,1,3,3],[],[],[],[]]|[[1024,64,8,1],[9,9,3,1],[],[],[],[]]|)"
+                     R"(["","","[1, 1]","[1, 1]","[1, 1]","16"])");
+    CHECK(law_name(call, "cudnn_convolution", ElementType::unknown) ==
+          "convolution.depthwise.16.first");
+    const Counts counts = counts_of(call, ElementType::unknown);
+    CHECK(counts[Count::results] == 4 * 16 * 64);
+    CHECK(counts[Count::window] == 4 * 16 * 64 * 9);
+    CHECK(law_name(call, "triton_red_fused_add_3", ElementType::unknown) == "triton_red");
+}
+
+TEST_CASE("a law adds its fixed time, bytes, clocks and chains", "[templates]") {
+    static const model::Machine machine = model::make_machine(model::catalogue().at("h200-sxm"));
+    Template law{.fixed = 2.0 * units::us, .bytes = 1.5, .low = 0.8, .high = 1.3};
+    law.clocks[static_cast<std::size_t>(Count::elements)] = 2.0;
+    law.chain[static_cast<std::size_t>(Count::columns)] = 3.0;
+    Counts counts;
+    counts[Count::bytes] = 4.8e6;
+    counts[Count::elements] = 1e6;
+    counts[Count::columns] = 100;
+    const TemplateTime time = time_of(law, counts, machine);
+    const double clock = machine.boost_clock.base();
+    const double seconds = 2e-6 + 1.5 * 4.8e6 / machine.dram_bandwidth.base() +
+                           (2e6 / static_cast<double>(machine.sm_count) + 300.0) / clock;
+    CHECK(time.time.base() == Approx(seconds));
+    CHECK(time.low.base() == Approx(0.8 * seconds));
+    CHECK(time.high.base() == Approx(1.3 * seconds));
+}
+
+TEST_CASE("every law of the data has a band around it and takes longer for more", "[templates]") {
+    const model::Machine machine = model::make_machine(model::catalogue().at("h200-sxm"));
+    for (const char* name : {"fill", "upsample_bilinear2d_backward", "glu", "triton_red"}) {
+        INFO(name);
+        const Template* const law = template_of(name);
+        REQUIRE(law != nullptr);
+        CHECK(law->low < 1.0);
+        CHECK(law->high > 1.0);
+        CHECK(law->rows >= 8);
+        Counts few;
+        Counts many;
+        for (std::size_t i = 0; i < count_count; ++i) {
+            few[static_cast<Count>(i)] = 1e4;
+            many[static_cast<Count>(i)] = 1e6;
+        }
+        CHECK(time_of(*law, many, machine).time > time_of(*law, few, machine).time);
+    }
+    CHECK(template_of("no_such_operator") == nullptr);
+}
+
+}  // namespace ridge::test
