@@ -14,6 +14,7 @@
 #include "cli/console/version.h"
 #include "cli/input/model_input.h"
 #include "cli/options/command_line.h"
+#include "cli/options/synonyms.h"
 #include "hardware/error.h"
 #include "hardware/error_field.h"
 #include "hardware/nearest.h"
@@ -43,6 +44,9 @@ const CommandInfo* find_command(std::string_view name) {
 /// command.
 std::string unknown_command(const std::string& name) {
     if (const std::string meant = command_for(name); !meant.empty()) return meant;
+    if (const std::string meant = command_meant_by(name); !meant.empty()) {
+        return "unknown command '" + name + "'; try " + meant;
+    }
     std::vector<std::string> names;
     for (const CommandInfo& command : command_table()) names.emplace_back(command.name);
     const std::string near = nearest(name, names);

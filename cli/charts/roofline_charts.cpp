@@ -135,8 +135,8 @@ plot::Roofline roofs_alone(const model::Machine& machine, const hardware::Descri
     return chart;
 }
 
-void RooflineCharts::add(const Answer& answer) {
-    const std::string name = label_of(answer.operation, answer.execution);
+void RooflineCharts::add(const Answer& answer, const std::string& called) {
+    const std::string name = called.empty() ? label_of(answer.operation, answer.execution) : called;
     const auto* p = std::get_if<model::Prediction>(&answer.outcome);
     if (p == nullptr) {
         notes_.push_back(name + ": " + std::get<model::NotModelled>(answer.outcome).reason);

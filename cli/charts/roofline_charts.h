@@ -40,8 +40,9 @@ class RooflineCharts {
     RooflineCharts(const model::Machine& machine, const hardware::Description& gpu, Levels levels)
         : machine_(machine), gpu_(gpu), levels_(levels) {}
 
-    /// Adds a prediction. An operation without an answer or without arithmetic becomes a note.
-    void add(const Answer& answer);
+    /// Adds a prediction under its user's name, or else its own. An operation without an answer or
+    /// without arithmetic becomes a note.
+    void add(const Answer& answer, const std::string& called = {});
     void add(const measure::Comparison& comparison, const measure::Record& record);
 
     /// Adds an operator of a recorded program: the measurement beside the prediction, for one call.

@@ -21,6 +21,7 @@
 #include "hardware/json.h"
 #include "hardware/units.h"
 #include "model/predict.h"
+#include "programs/configs/presets.h"
 
 namespace ridge::cli {
 namespace {
@@ -298,7 +299,11 @@ int compare_lists(const Context& context, const GpuOptions& gpu, const Operation
 
 Action build_compare(CommandLine& line, std::span<const std::string> arguments) {
     if (std::find(arguments.begin(), arguments.end(), "model") != arguments.end()) {
-        return build_compare_model(line);
+        return build_compare_model(line, ModelWord::given);
+    }
+    const std::string first = arguments.empty() ? "" : arguments.front();
+    if (!model::find_operation_kind(first) && programs::is_model(first)) {
+        return build_compare_model(line, ModelWord::absent);
     }
     const auto options = std::make_shared<CompareOptions>(line, arguments);
     add_format_option(line, options->format, "table|chart|json|csv|md");
@@ -314,7 +319,8 @@ Action build_compare(CommandLine& line, std::span<const std::string> arguments) 
         "  ridge compare attention --seq 8192 --heads 32 --head-dim 128 --gpu h100-sxm \\\n"
         "      --impl standard,flash2,flash3 -o compare.svg\n"
         "  ridge compare --from shapes.csv --gpu a100,h100,b200\n"
-        "See also: ridge compare model, for steps of whole models.");
+        "  ridge compare llama-3.1-8b --gpu h100,b200 --batch 1,16 --phase decode\n"
+        "`ridge compare MODEL --help` has the options of whole models.");
     return [options](const Context& context) {
         if (!options->from.empty()) {
             return compare_table(context, options->gpu, options->operation, options->from,

@@ -28,6 +28,7 @@ namespace {
 struct GpusOptions {
     explicit GpusOptions(CommandLine& line)
         : gpu(line),
+          list(line.subcommand("list", "All of them (the default)")),
           show(line.subcommand("show", "One GPU on one screen: memory, peaks, links")),
           check(line.subcommand("check", "Check description files and list every problem")),
           forget(line.subcommand(
@@ -36,6 +37,7 @@ struct GpusOptions {
 
     GpuOptions gpu;
     std::string format;
+    CommandLine list;
     CommandLine show;
     CommandLine check;
     CommandLine forget;
@@ -298,6 +300,8 @@ Action build_gpus(CommandLine& line, std::span<const std::string>) {
     const auto options = std::make_shared<GpusOptions>(line);
     line.require_subcommands(0, 1);
     add_format_option(line, options->format, "table|json|csv|md");
+    options->list.fall_through();
+    add_format_option(options->list, options->format, "table|json|csv|md");
     options->show.positional("name", options->name, "GPU by name or alias").value("GPU").required();
     options->show.flag("--all", options->all, "show every number with its source");
     options->show.option("--why", options->why, "where a number comes from: file, command, records")

@@ -29,6 +29,7 @@ struct RooflineOptions {
     explicit RooflineOptions(CommandLine& line) : gpu(line) {}
 
     GpuOptions gpu;
+    std::optional<OperationArgument> operation;  ///< that of `ridge roofline OPERATION`
     std::vector<std::string> operations;
     std::string type;
     std::vector<std::string> records;
@@ -40,9 +41,7 @@ struct RooflineOptions {
     bool energy = false;
 };
 
-Answer answer_for(const std::string& text, const model::Parameters& defaults,
-                  const model::Machine& machine) {
-    const model::OperationText parsed = model::parse_operation(text, defaults);
+Answer answer_for(const model::OperationText& parsed, const model::Machine& machine) {
     Answer answer;
     answer.kind = parsed.kind;
     answer.parameters = parsed.parameters;
@@ -140,7 +139,7 @@ int draw_energy(const Context& context, const RooflineOptions& options) {
     const model::Machine& machine = machines.at(options.gpu.name());
     std::vector<Answer> answers;
     for (const std::string& text : options.operations) {
-        answers.push_back(answer_for(text, defaults, machine));
+        answers.push_back(answer_for(model::parse_operation(text, defaults), machine));
     }
     write_chart_output(context, options.output, energy_roofline(machine, type, answers));
     return success;
@@ -168,7 +167,9 @@ int draw(const Context& context, const RooflineOptions& options) {
     const std::size_t operations = options.operations.size() + validation.comparisons.size();
     RooflineCharts charts(machine, machines.description(gpu), levels_of(options, operations));
     for (const std::string& text : options.operations) {
-        charts.add(answer_for(text, defaults, machine));
+        const model::StepText step = model::parse_step(text, defaults);
+        if (step.count != 1) throw InputError("op: 'count' says nothing of a point");
+        charts.add(answer_for(step.operation, machine), step.name);
     }
     write_doubtful_times(context, validation, records);
     add_records(charts, validation, records, machines, left_out);
@@ -179,15 +180,19 @@ int draw(const Context& context, const RooflineOptions& options) {
 
 }  // namespace
 
-Action build_roofline(CommandLine& line, std::span<const std::string>) {
+Action build_roofline(CommandLine& line, std::span<const std::string> arguments) {
     const auto options = std::make_shared<RooflineOptions>(line);
+    const bool named = !arguments.empty() && model::find_operation_kind(arguments.front());
+    if (named) options->operation.emplace(line, arguments);
     line.option("--op", options->operations,
-                "operation in words, \"matmul m=4096 n=4096 k=4096\"; may be repeated")
+                "operation in words, \"matmul m=4096 n=4096 k=4096 name=qkv\"; may be repeated")
         .value("TEXT");
-    line.option("--dtype", options->type,
-                "element type of operations that name none (default bf16); with records: only "
-                "those of this type")
-        .value("WORD");
+    if (!named) {  // an operation has its own --dtype
+        line.option("--dtype", options->type,
+                    "element type of operations that name none (default bf16); with records: only "
+                    "those of this type")
+            .value("WORD");
+    }
     line.option("--records", options->records,
                 "files or folders of records: measured points beside their predictions")
         .value("PATH");
@@ -205,10 +210,16 @@ Action build_roofline(CommandLine& line, std::span<const std::string>) {
         "Examples:\n"
         "  ridge roofline --gpu h100-sxm --op \"matmul m=4096 n=4096 k=4096\" \\\n"
         "      --op \"softmax rows=4096 cols=4096\" -o roofline.svg\n"
-        "  ridge roofline --gpu a100-sxm-80gb          # in the terminal\n"
+        "  ridge roofline matmul --m 4096 --n 4096 --k 4096 --gpu a100  # a drawing\n"
         "  ridge roofline --records records/ --where impl=wgmma -o measured.html\n"
         "  ridge roofline --gpu h100-sxm --format csv  # values of the roofs and points");
-    return [options](const Context& context) { return draw(context, *options); };
+    return [options](const Context& context) {
+        if (options->operation) {
+            const model::Parameters parameters = options->operation->parameters();
+            options->operations.push_back(text_of(options->operation->kind(), parameters));
+        }
+        return draw(context, *options);
+    };
 }
 
 }  // namespace ridge::cli

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "cli/console/table.h"
+#include "cli/options/synonyms.h"
 #include "hardware/count.h"
 #include "hardware/nearest.h"
 
@@ -92,6 +93,25 @@ std::string as_value_of_flag(std::string_view argument) {
     return is_value ? "; a flag has no value or takes it after '=', as in --causal=true" : "";
 }
 
+/// A hint if the argument looks like a size, as in "4096" and "4096x4096", and sizes are options.
+std::string as_size(const std::string& argument, const std::vector<std::string>& names) {
+    if (argument.size() < 2 || argument.find_first_not_of("0123456789x,") != std::string::npos) {
+        return {};
+    }
+    for (const char* const size : {"--m", "--rows", "--elements", "--seq", "--bytes"}) {
+        if (std::find(names.begin(), names.end(), size) == names.end()) continue;
+        return std::string("; each size is an option, as ") + size + " 4096";
+    }
+    return {};
+}
+
+/// "; did you mean 'show h100'?" if there is such a subcommand.
+std::string as_shown(const CLI::App& app, const std::string& argument) {
+    const auto shows = [](const CLI::App* child) { return child->get_name() == "show"; };
+    if (app.get_subcommands(shows).empty()) return {};
+    return "; did you mean 'show " + argument + "'?";
+}
+
 /// Names the arguments that the parser could not place, options with the nearest known one.
 std::string unexpected(const CLI::App& app) {
     std::vector<std::string> names;
@@ -104,11 +124,13 @@ std::string unexpected(const CLI::App& app) {
         text += (text.empty() ? "" : "; ");
         if (!option) {
             text += "unexpected argument '" + argument + "'" + as_option(argument, names) +
-                    as_value_of_flag(argument);
+                    as_value_of_flag(argument) + as_size(argument, names) + as_shown(app, argument);
             continue;
         }
         const std::string name = argument.substr(0, argument.find('='));
-        const std::string near = did_you_mean(name, names);
+        const std::string meant = meant_by(name, names);
+        const std::string near =
+            meant.empty() ? did_you_mean(name, names) : "did you mean '" + meant + "'?";
         text += "unknown option " + name + (near.empty() ? "" : "; " + near);
     }
     return text;
@@ -190,6 +212,11 @@ Option& Option::group(std::string_view heading) {
     return *this;
 }
 
+Option& Option::joined() {
+    option_->join(',');
+    return *this;
+}
+
 Option& Option::required() {
     option_->required();
     return *this;
@@ -203,6 +230,9 @@ Option& Option::one_of(const std::vector<std::string>& words) {
             if (!same_word(word, text)) continue;
             text = word;
             return std::string();
+        }
+        if (text.find(',') != std::string::npos) {
+            return "one word was expected, not the list '" + text + "'";
         }
         const std::string near = did_you_mean(text, words);
         return "unknown word '" + text + "'; " + (near.empty() ? list : near);

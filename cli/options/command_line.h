@@ -40,6 +40,8 @@ class Option {
     /// The heading under which the help lists it.
     Option& group(std::string_view heading);
     Option& required();
+    /// May be repeated: the texts become a list with commas.
+    Option& joined();
     Option& one_of(const std::vector<std::string>& words);
     Option& in_range(std::int32_t first, std::int32_t last);
     Option& in_range(std::uint64_t first, std::uint64_t last);

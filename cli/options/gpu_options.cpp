@@ -17,6 +17,7 @@ GpuOptions::GpuOptions(CommandLine& line) {
             "GPU by name or alias (see `ridge gpus`; default: $RIDGE_GPU); h100:1g.10gb is a MIG "
             "slice, h100@500W a power limit")
         .value("NAME")
+        .joined()
         .group("GPU");
     line.option("--gpu-file", files_,
                 "description, overlay, software or calibration (TOML); may be repeated")

@@ -25,7 +25,8 @@ std::optional<model::OperationKind> kind_among(std::span<const std::string> argu
     });
     if (word.empty()) return std::nullopt;
     if (!model::find_operation_kind(word) && programs::is_model(word)) {
-        throw InputError("op: '" + word + "' is a model", {}, "ridge plan " + word);
+        throw InputError("op: '" + word + "' is a model", {},
+                         "ridge plan " + word + "; ridge model " + word + " takes lists too");
     }
     return model::parse_operation_kind(word);
 }

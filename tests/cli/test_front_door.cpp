@@ -142,7 +142,7 @@ TEST_CASE("unknown names get a suggestion") {
          "give one word, not several"},
         {"occupancy --thread 64", "did you mean '--threads'?"},
         {"predict --from", "--from: FILE is missing"},
-        {"gpus h100", "unexpected argument 'h100'; subcommands: "},
+        {"gpus h100", "unexpected argument 'h100'; did you mean 'show h100'?"},
         {"model meta-llama/Llama-3.9-8B --gpu h100", "closest presets: llama-3"},
         {"llama-70b", "a model? ridge plan llama-"},
         {"softmax", "ridge predict softmax"},

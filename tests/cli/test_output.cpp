@@ -1,8 +1,10 @@
 // Commands that print several answers: sequences, lists of GPUs and words, occupancy, GPUs.
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -131,7 +133,7 @@ TEST_CASE("an invalid count is refused") {
     const Transcript roofline =
         run_line("roofline --gpu h100-sxm --op \"copy elements=4 count=2\"");
     CHECK(roofline.code == 1);
-    CHECK(roofline.err == "ridge: op: 'count' is not a field of copy\n");
+    CHECK(roofline.err == "ridge: op: 'count' says nothing of a point\n");
 }
 
 TEST_CASE("sweep takes lists of GPUs and words") {
@@ -331,4 +333,47 @@ TEST_CASE("an output that cannot be written is reported by name before any work"
     const Transcript bands = run_line("fit bands --data /nonexistent/data -o " + missing);
     CHECK(bands.code == 1);
     CHECK(bands.err == "ridge: output: --output goes with residual\n");
+}
+
+TEST_CASE("points of a roofline have their user's names and none is above its roofs") {
+    const std::string operations =
+        " --op \"matmul m=4096 n=4096 k=4096 name=qkv\" --op \"matmul m=16 n=4096 k=4096\""
+        " --op \"attention heads=32 seq=4096 head_dim=128 dtype=fp16\""
+        " --op \"attention heads=32 kv_heads=8 seq_q=1 seq_kv=8192 head_dim=128 batch=16\""
+        " --op \"softmax rows=8192 cols=8192\" --op \"rmsnorm rows=64 cols=4096 name=norm\""
+        " --op \"elementwise expr=gelu(x) elements=4194304 dtype=fp32\"";
+    std::size_t points = 0;
+    for (const char* const gpu : {"h100-sxm", "h200-sxm", "b200", "a100-sxm-80gb", "rtx-4090",
+                                  "v100-sxm", "l4", "mi300x", "tpu-v5p"}) {
+        const auto rows = csv_of(std::string("roofline --gpu ") + gpu + operations);
+        double compute = 0.0;
+        std::map<std::string, double> memory;
+        std::set<std::string> names;
+        for (const auto& row : rows) {
+            if (row.at(0) != "roof") continue;
+            if (!row.at(5).empty()) {
+                double& best = memory[row.at(2)];
+                best = std::max(best, std::stod(row.at(5)));
+            }
+            if (!row.at(6).empty()) compute = std::max(compute, std::stod(row.at(6)));
+        }
+        for (const auto& row : rows) {
+            if (row.at(0) != "point") continue;
+            CAPTURE(gpu, row);
+            const double rate = std::stod(row.at(6));
+            CHECK(rate <= compute * 1.000001);
+            // A level without a measured rate has no roof.
+            const auto roof = memory.find(row.at(2));
+            if (roof != memory.end()) {
+                CHECK(rate <= std::stod(row.at(4)) * roof->second * 1.000001);
+            }
+            names.insert(row.at(1));
+            ++points;
+        }
+        CHECK(names.count("norm") + names.count("norm (from L2)") == 1);
+    }
+    CHECK(points > 40);
+    CHECK(
+        run_line("roofline matmul --m 4096 --n 4096 --k 4096 --gpu h100-sxm --format csv").out ==
+        run_line("roofline --op \"matmul m=4096 n=4096 k=4096\" --gpu h100-sxm --format csv").out);
 }
