@@ -32,8 +32,8 @@ char separator_of(std::string_view text) {
 
 /// The columns that say nothing to ridge. InputError if one is nearly a field of the model.
 std::vector<std::string> unused_of(const ShapeColumns& columns, const std::string& file) {
-    constexpr std::array<std::string_view, 6> known{"op",   "operation", "gpu",
-                                                    "name", "count",     "kernel"};
+    constexpr std::array<std::string_view, 7> known{"op",    "operation", "gpu",   "name",
+                                                    "count", "calls",     "kernel"};
     std::vector<std::string> fields;
     for (const model::FieldInfo& info : model::field_table()) fields.emplace_back(info.name);
     std::vector<std::string> unused;

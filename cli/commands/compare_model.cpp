@@ -24,11 +24,12 @@ namespace ridge::cli {
 namespace {
 
 struct CompareModel {
-    explicit CompareModel(CommandLine& line) : gpu(line), word(line), model(line, Lists::allowed) {}
+    CompareModel(CommandLine& line, ModelWord first) : gpu(line), word(line, first), model(line) {}
 
     /// The word "model" in the place of an operation.
     struct Word {
-        explicit Word(CommandLine& line) {
+        Word(CommandLine& line, ModelWord first) {
+            if (first == ModelWord::absent) return;
             line.positional("op", text, "model").value("OP").one_of({"model"});
         }
         std::string text;
@@ -47,21 +48,20 @@ struct ComparedModels {
     std::vector<StepAnswer> answers;
 };
 
-ComparedModels compare_all(Machines& machines, const CompareModel& command,
-                           const programs::Architecture& architecture) {
+ComparedModels compare_all(Machines& machines, const std::vector<std::string>& gpus,
+                           const ModelOptions& model, const programs::Architecture& architecture) {
     constexpr std::size_t most_compared = 200;
-    const std::vector<std::string> gpus = command.gpu.names();
-    const std::vector<ModelOptions::Variant> variants = command.model.variants();
+    const std::vector<ModelOptions::Variant> variants = model.variants();
     if (gpus.size() * variants.size() > most_compared) {
         throw InputError(fmt::format("a comparison of models has at most {} rows", most_compared));
     }
     ComparedModels compared;
-    compared.columns = command.model.varying();
+    compared.columns = model.varying();
     const bool by_gpu = gpus.size() > 1 || compared.columns.empty();
     if (by_gpu) compared.columns.insert(compared.columns.begin(), "gpu");
     for (const std::string& gpu : gpus) {
         Place place = place_on(machines, gpu);
-        place.host = command.model.host_or(place.host);
+        place.host = model.host_or(place.host);
         for (const ModelOptions::Variant& variant : variants) {
             std::vector<std::string> names = variant.values;
             if (by_gpu) names.insert(names.begin(), place.machine->name);
@@ -144,9 +144,10 @@ Table table_of(const ComparedModels& compared) {
 
 Table exact_table(const ComparedModels& compared) {
     Table table;
-    for (const char* name : {"model", "gpu", "software", "dtype", "tp", "batch", "seq", "wall_us",
-                             "time_us", "time_low_us", "time_high_us", "host_us", "tokens_per_s",
-                             "kernels", "reserved_bytes", "fits", "evidence", "not_modelled"}) {
+    for (const char* name :
+         {"model", "gpu", "software", "dtype", "quantise", "tp", "batch", "seq", "wall_us",
+          "time_us", "time_low_us", "time_high_us", "host_us", "tokens_per_s", "kernels",
+          "reserved_bytes", "fits", "evidence", "not_modelled"}) {
         table.columns.push_back({name});
     }
     const auto exact = [](double value) { return fmt::format("{:.6g}", value); };
@@ -158,14 +159,14 @@ Table exact_table(const ComparedModels& compared) {
             return total.left_out.empty() ? exact(value.in(units::us)) : std::string();
         };
         const auto rate = tokens_per_s(answer);
-        table.rows.push_back({answer.architecture->name, answer.machine->name,
-                              std::string(name_of(r.software)), std::string(model::name_of(r.type)),
-                              std::to_string(r.tensor_parallel), std::to_string(r.batch),
-                              std::to_string(r.seq), sum(time.wall), sum(total.time),
-                              sum(total.low), sum(total.high), exact(time.host.in(units::us)),
-                              rate ? exact(*rate) : std::string(), std::to_string(total.kernels),
-                              std::to_string(answer.memory.reserved), fits(answer) ? "1" : "0",
-                              grade_text(total), total.left_out.text()});
+        table.rows.push_back(
+            {answer.architecture->name, answer.machine->name, std::string(name_of(r.software)),
+             std::string(model::name_of(r.type)), std::string(name_of(r.quantisation)),
+             std::to_string(r.tensor_parallel), std::to_string(r.batch), std::to_string(r.seq),
+             sum(time.wall), sum(total.time), sum(total.low), sum(total.high),
+             exact(time.host.in(units::us)), rate ? exact(*rate) : std::string(),
+             std::to_string(total.kernels), std::to_string(answer.memory.reserved),
+             fits(answer) ? "1" : "0", grade_text(total), total.left_out.text()});
     }
     return table;
 }
@@ -212,29 +213,42 @@ plot::Chart chart_of(const ComparedModels& compared, const std::string& title) {
     return plot::sweep_chart(sweep);
 }
 
-int compare_model(const Context& context, CompareModel& command) {
-    if (command.model.config().empty()) {
-        throw InputError("CONFIG is missing", {},
-                         "ridge compare model llama-3.1-8b --gpu h100-sxm,h200-sxm");
-    }
-    require_model(command.model.config());
-    const programs::Architecture architecture = command.model.architecture();
-    command.model.settle_length(architecture);
-    Machines machines = command.gpu.machines(context);
-    const ComparedModels compared = compare_all(machines, command, architecture);
+/// "llama-3.1-8b, decode of 4 x 2048 tokens": what all rows have in common.
+std::string common_title(const ComparedModels& compared) {
     const StepAnswer& first = compared.answers.front();
-    std::string title = fmt::format("{}, {} of ", architecture.name, name_of(first.request.phase));
-    const bool batches = std::count(compared.columns.begin(), compared.columns.end(), "batch") > 0;
-    if (!batches) title += fmt::format("{} x ", first.request.batch);
-    title += fmt::format("{} tokens", first.request.seq);
-    if (compared.columns.front() != "gpu") title += " on " + first.machine->title;
-    const bool chart = command.format == "chart";
-    if (chart || !command.chart.file.empty()) {
-        write_chart_output(context, command.chart, chart_of(compared, title));
+    const auto varies = [&](const char* name) {
+        return std::count(compared.columns.begin(), compared.columns.end(), name) > 0;
+    };
+    const programs::Request& request = first.request;
+    std::string title = fmt::format("{}, {}", first.architecture->name, name_of(request.phase));
+    if (!varies("batch") && !varies("seq")) {
+        title += fmt::format(" of {} x {} tokens", request.batch, request.seq);
+    } else if (!varies("seq")) {
+        title += fmt::format(" of {} tokens", request.seq);
+    } else if (!varies("batch")) {
+        title += fmt::format(" of {} sequences", request.batch);
     }
-    if (chart) return success;
+    if (compared.columns.front() != "gpu") title += " on " + first.machine->title;
+    return title;
+}
+
+}  // namespace
+
+int compare_steps(const Context& context, const GpuOptions& gpu, ModelOptions& model,
+                  const std::string& format, const ChartOutput& chart) {
+    require_model(model.config());
+    const programs::Architecture architecture = model.architecture();
+    model.settle_length(architecture);
+    Machines machines = gpu.machines(context);
+    const ComparedModels compared = compare_all(machines, gpu.names(), model, architecture);
+    const std::string title = common_title(compared);
+    const bool only_chart = format == "chart";
+    if (only_chart || !chart.file.empty()) {
+        write_chart_output(context, chart, chart_of(compared, title));
+    }
+    if (only_chart) return success;
     const auto width = static_cast<std::size_t>(std::max(40, context.width));
-    switch (parse_format(command.format)) {
+    switch (parse_format(format)) {
         case Format::json: {
             Json json = Json::array();
             for (const StepAnswer& answer : compared.answers) json.push_back(json_of(answer));
@@ -256,21 +270,26 @@ int compare_model(const Context& context, CompareModel& command) {
     return success;
 }
 
-}  // namespace
-
-Action build_compare_model(CommandLine& line) {
-    const auto command = std::make_shared<CompareModel>(line);
+Action build_compare_model(CommandLine& line, ModelWord first) {
+    const auto command = std::make_shared<CompareModel>(line, first);
     add_format_option(line, command->format, "table|chart|json|csv|md");
     add_chart_options(line, command->chart);
     line.footer(
-        "--gpu, --software and --dtype may be lists (a,b), --tp, --gpus, --zero and --batch also\n"
-        "ranges.\n"
-        "Every combination is a row.\n"
+        "--gpu, --software, --dtype and --quantise may be lists (a,b), --tp, --gpus, --zero, "
+        "--batch\n"
+        "and --seq also ranges (1:64:*2). Every combination is a row.\n"
         "Examples:\n"
         "  ridge compare model llama-3.1-8b --gpu h100-sxm,h200-sxm,b200 --phase decode \\\n"
         "      --software transformers,compiled,serving --batch 16\n"
-        "  ridge compare model qwen3-8b --gpu h100-sxm --batch 1,8,64 --phase decode -o c.svg");
-    return [command](const Context& context) { return compare_model(context, *command); };
+        "  ridge compare model qwen3-8b --gpu h100 --batch 1,8,64 --phase decode -o c.svg");
+    return [command](const Context& context) {
+        if (command->model.config().empty()) {
+            throw InputError("CONFIG is missing", {},
+                             "ridge compare model llama-3.1-8b --gpu h100-sxm,h200-sxm");
+        }
+        return compare_steps(context, command->gpu, command->model, command->format,
+                             command->chart);
+    };
 }
 
 }  // namespace ridge::cli

@@ -8,6 +8,7 @@
 #include "cli/charts/memory_chart.h"
 #include "cli/charts/model_charts.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/compare_model.h"
 #include "cli/commands/model_serving.h"
 #include "cli/input/model_input.h"
 #include "cli/options/command_line.h"
@@ -44,6 +45,23 @@ struct ModelCommand {
 int list_presets(const Context& context) {
     for (const std::string& name : programs::preset_names()) context.out << name << '\n';
     return success;
+}
+
+/// Whether the question is about several steps: lists of values, or several GPUs. Numbers of GPUs
+/// in training have a table of their own.
+bool has_lists(const ModelCommand& command) {
+    if (command.serving.serve || command.serving.advise || command.training.asked()) return false;
+    const std::vector<std::string> varying = command.model.varying();
+    if (varying == std::vector<std::string>{"gpus"}) return false;
+    return !varying.empty() || (command.gpu.given() && command.gpu.names().size() > 1);
+}
+
+int run_lists(const Context& context, ModelCommand& command) {
+    if (!command.chart_name.empty() || command.operations) {
+        throw InputError(std::string(command.operations ? "all" : "chart") +
+                         ": of one step, not of a list of them");
+    }
+    return compare_steps(context, command.gpu, command.model, command.format, command.chart);
 }
 
 /// The charts that were asked for. Without --chart, a page holds all and a picture the step.
@@ -134,6 +152,7 @@ int run_model(const Context& context, ModelCommand& command) {
     }
     command.serving.check();
     if (command.serving.serve) command.model.usually("serving");
+    if (has_lists(command)) return run_lists(context, command);
     std::optional<programs::Program> program = programs::find_program(command.model.config());
     programs::Architecture architecture;
     if (program) {
@@ -207,7 +226,8 @@ Action build_model(CommandLine& line, std::span<const std::string> /*arguments*/
         "  ridge model llama-3.1-8b --serve --tpot '30 ms' --price 3.5 --gpu h100-sxm \\\n"
         "      --software serving --tp 1,2,4 -o front.svg\n"
         "  ridge model llama-3.1-8b --gpu h100-sxm -o roofline.svg --chart roofline\n"
-        "See also: ridge compare model, for several GPUs, software, batches.");
+        "  ridge model llama-3.1-8b --gpu h100,b200 --batch 1,8,64 --dtype bf16,fp16\n"
+        "Lists give a row for each combination, as `ridge compare MODEL` does.");
     return [command](const Context& context) { return run_model(context, *command); };
 }
 

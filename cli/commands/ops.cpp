@@ -13,6 +13,7 @@
 #include "cli/options/operation_command.h"
 #include "hardware/json.h"
 #include "hardware/units.h"
+#include "model/catalogue/catalogue.h"
 #include "model/core/fields.h"
 #include "model/expression/functions.h"
 
@@ -116,7 +117,14 @@ Table functions_table() {
     return table;
 }
 
-Json json_of(const model::OperationInfo& info) {
+std::vector<std::string> software_names() {
+    std::vector<std::string> names;
+    const model::Catalogue catalogue = model::Catalogue::with_user_files();
+    for (const model::Software& each : catalogue.software()) names.push_back(each.name);
+    return names;
+}
+
+Json json_of(const model::OperationInfo& info, const std::vector<std::string>& software) {
     Json json{{"op", info.name}, {"help", info.help}};
     Json aliases = Json::array();
     for (const model::OperationAlias& alias : model::operation_aliases()) {
@@ -135,9 +143,13 @@ Json json_of(const model::OperationInfo& info) {
                    {"required", required}};
         if (!required) entry["default"] = usual_of(info, *field);
         const auto known = model::words_of(info, field->field);
+        const bool named = field->field == model::Field::software;
         Json words = Json::array();
         for (const std::string_view word : known) words.push_back(word);
-        if (!known.empty()) entry["words"] = std::move(words);
+        if (named) {
+            for (const std::string& name : software) words.push_back(name);
+        }
+        if (named || !known.empty()) entry["words"] = std::move(words);
         fields.push_back(std::move(entry));
     }
     json["fields"] = std::move(fields);
@@ -195,9 +207,10 @@ void write_fields(const Context& context, const model::OperationInfo& info) {
 
 int list_operations(const Context& context, Format format) {
     if (format == Format::json) {
+        const std::vector<std::string> software = software_names();
         Json list = Json::array();
         for (const model::OperationInfo& info : model::operation_table()) {
-            list.push_back(json_of(info));
+            list.push_back(json_of(info, software));
         }
         context.out << list.text(2) << '\n';
         return success;
@@ -212,7 +225,7 @@ int list_operations(const Context& context, Format format) {
 
 int show_operation(const Context& context, const model::OperationInfo& info, Format format) {
     if (format == Format::json) {
-        write_document(context.out, "operation", json_of(info));
+        write_document(context.out, "operation", json_of(info, software_names()));
         return success;
     }
     const bool functions = info.kind == model::OperationKind::elementwise;

@@ -7,11 +7,10 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "cli/charts/chart_output.h"
-#include "cli/commands/vram.h"
+#include "cli/commands/memory_curves.h"
 #include "cli/console/context.h"
 #include "model/core/fields.h"
 
@@ -19,8 +18,7 @@ namespace ridge::cli {
 
 /// Texts of the fields; one is a range, and `impl` may be a list.
 using FieldTexts = std::map<model::Field, std::string>;
-/// The memory of one question, or why it has none.
-using MemoryOf = std::function<std::variant<Bytes, std::string>(const FieldTexts&)>;
+using MemoryOf = std::function<MemoryOrRefusal(const FieldTexts&)>;
 
 /// Whether a field is a range.
 [[nodiscard]] bool has_range(const FieldTexts& texts);

@@ -61,14 +61,27 @@ std::string doubled(const std::string& range) {
 template <typename Value>
 const Value& only(const std::vector<Value>& values, const char* option) {
     if (values.size() == 1) return values.front();
-    throw InputError(
-        std::string(option) + ": one value was expected, not " + std::to_string(values.size()), {},
-        "`ridge compare model` takes lists");
+    throw InputError(std::string(option) + ": one value was expected, not " +
+                     std::to_string(values.size()));
 }
 
 }  // namespace
 
-ModelOptions::ModelOptions(CommandLine& line, Lists lists, const UsualStep& usual)
+Option add_quantise_option(CommandLine& line, std::string& words, std::string_view before) {
+    const std::vector<std::string> known = programs::quantisation_words();
+    std::string help(before);
+    help += "weights of the layers: ";
+    for (const std::string& word : known) {
+        if (&word != &known.front()) help += &word == &known.back() ? " or " : ", ";
+        help += word;
+    }
+    return line
+        .option("--quantise,--quantize", words,
+                help + " (default: as the config's quantization_config says)")
+        .value("WORD");
+}
+
+ModelOptions::ModelOptions(CommandLine& line, const UsualStep& usual)
     : phase_(usual.phase), usual_software_(usual.software) {
     line.positional("config", config_, "a config.json, its folder, a .toml, or a preset (--list)")
         .value("CONFIG");
@@ -77,25 +90,22 @@ ModelOptions::ModelOptions(CommandLine& line, Lists lists, const UsualStep& usua
     line.option("--phase", phase_, "prefill, decode (one token per sequence) or train")
         .one_of({"prefill", "decode", "train"})
         .group("Question");
-    line.option("--batch", batch_, "sequences in the batch").value("COUNT").group("Question");
+    line.option("--batch", batch_, "sequences in the batch").value("COUNTS").group("Question");
     line.option("--seq", seq_,
                 "tokens of a prompt or, in decode, of the cache (2048, or the model's positions if "
                 "fewer)")
+        .value("COUNTS")
         .group("Question");
-    line.option(
-            "--software", software_,
-            lists == Lists::refused
-                ? "transformers (eager PyTorch), compiled, serving (fused kernels in a graph), or "
-                  "NAME[-VERSION], such as vllm-0.24.0"
-                : "transformers, compiled, serving, or NAME[-VERSION]")
+    line.option("--software", software_,
+                "transformers (eager PyTorch), compiled, serving (fused kernels in a graph), or "
+                "NAME[-VERSION], such as vllm-0.24.0")
+        .value("NAMES")
         .group("Software");
-    line.option("--dtype", dtype_, "type of weights and activations").group("Software");
+    line.option("--dtype", dtype_, "type of weights and activations")
+        .value("TYPES")
+        .group("Software");
     line.option("--kv-dtype", kv_dtype_, "type of the cache (default: dtype)").group("Software");
-    line.option("--quantise,--quantize", quantise_,
-                "weights of the layers: none, fp8, fp8_block, int8, int4, nvfp4 or mxfp4 (default: "
-                "as the config's quantization_config says)")
-        .one_of({"none", "fp8", "fp8_block", "int8", "int4", "nvfp4", "mxfp4"})
-        .group("Software");
+    add_quantise_option(line, quantise_).value("WORDS").group("Software");
     line.option("--logits", logits_, "rows of the head: last or all (default: last; train: all)")
         .one_of({"last", "all"})
         .group("Question");
@@ -111,11 +121,11 @@ ModelOptions::ModelOptions(CommandLine& line, Lists lists, const UsualStep& usua
         .one_of({"none", "selective", "full"})
         .group("Training");
     line.option("--zero", zero_, "train: ZeRO stage 0 to 3 over --gpus")
-        .value("COUNT")
+        .value("COUNTS")
         .group("Several GPUs");
     line.option("--gpus,--dp", gpus_,
                 "train: GPUs, or copies of --tp, --cp and --pp GPUs, each with its own data")
-        .value("COUNT")
+        .value("COUNTS")
         .group("Several GPUs");
     std::vector<std::string> hosts;
     for (const programs::Host& host : programs::hosts()) hosts.emplace_back(host.name);
@@ -126,7 +136,7 @@ ModelOptions::ModelOptions(CommandLine& line, Lists lists, const UsualStep& usua
     line.option("--launch", launch_,
                 "time to launch one small kernel, \"12.5 us\": scales the host's times")
         .group("Software");
-    line.option("--tp", tp_, "GPUs that share each product").value("COUNT").group("Several GPUs");
+    line.option("--tp", tp_, "GPUs that share each product").value("COUNTS").group("Several GPUs");
     line.option("--ep", ep_, "GPUs that share the experts").group("Several GPUs");
 }
 
@@ -137,30 +147,30 @@ ModelOptions::Values ModelOptions::values() const {
                                   : usual_software_;
     return {.software = words_in(software_.empty() ? usual : software_, "software"),
             .dtypes = words_in(dtype_, "dtype"),
+            .quantisations =
+                quantise_.empty() ? std::vector<std::string>{""} : words_in(quantise_, "quantise"),
             .degrees = counts_in(tp_, "tp"),
             .batches = counts_in(batch_, "batch"),
             .copies = counts_in(doubled(gpus_), "gpus"),
-            .stages = counts_in(zero_, "zero")};
+            .stages = counts_in(zero_, "zero"),
+            .lengths = seq_.empty() ? std::vector{usual_length} : counts_in(seq_, "seq")};
 }
 
 programs::Request ModelOptions::request() const {
-    const Values all = values();
-    return request_of({.software = only(all.software, "software"),
-                       .dtype = only(all.dtypes, "dtype"),
-                       .tp = only(all.degrees, "tp"),
-                       .batch = only(all.batches, "batch"),
-                       .copies = only(all.copies, "gpus"),
-                       .zero = only(all.stages, "zero")});
+    static_cast<void>(only(values().degrees, "tp"));
+    return serving_request();
 }
 
 programs::Request ModelOptions::serving_request() const {
     const Values all = values();
     return request_of({.software = only(all.software, "software"),
                        .dtype = only(all.dtypes, "dtype"),
+                       .quantise = only(all.quantisations, "quantise"),
                        .tp = all.degrees.front(),
                        .batch = only(all.batches, "batch"),
                        .copies = only(all.copies, "gpus"),
-                       .zero = only(all.stages, "zero")});
+                       .zero = only(all.stages, "zero"),
+                       .seq = only(all.lengths, "seq")});
 }
 
 model::SoftwareChoice ModelOptions::software() const {
@@ -176,10 +186,12 @@ std::vector<std::string> ModelOptions::varying() const {
     std::vector<std::string> names;
     if (all.software.size() > 1) names.emplace_back("software");
     if (all.dtypes.size() > 1) names.emplace_back("dtype");
+    if (all.quantisations.size() > 1) names.emplace_back("quantise");
     if (all.degrees.size() > 1) names.emplace_back("tp");
     if (all.copies.size() > 1) names.emplace_back("gpus");
     if (all.stages.size() > 1) names.emplace_back("zero");
     if (all.batches.size() > 1) names.emplace_back("batch");
+    if (all.lengths.size() > 1) names.emplace_back("seq");
     return names;
 }
 
@@ -207,10 +219,12 @@ std::vector<ModelOptions::Variant> ModelOptions::variants() const {
     const Values all = values();
     vary(&Choice::software, all.software);
     vary(&Choice::dtype, all.dtypes);
+    vary(&Choice::quantise, all.quantisations);
     vary(&Choice::tp, all.degrees);
     vary(&Choice::copies, all.copies);
     vary(&Choice::zero, all.stages);
     vary(&Choice::batch, all.batches);
+    vary(&Choice::seq, all.lengths);
     std::vector<Variant> variants;
     for (Partial& each : partial) {
         variants.push_back({.values = std::move(each.values),
@@ -248,9 +262,9 @@ programs::Architecture ModelOptions::architecture() const {
 }
 
 void ModelOptions::settle_length(const programs::Architecture& architecture) {
-    if (seq_ != unnamed) return;
+    if (!seq_.empty()) return;
     const std::int64_t positions = architecture.value("positions");
-    seq_ = positions > 0 ? std::min(usual_length, positions) : usual_length;
+    seq_ = std::to_string(positions > 0 ? std::min(usual_length, positions) : usual_length);
 }
 
 programs::Request ModelOptions::request_of(const Choice& choice) const {
@@ -261,11 +275,11 @@ programs::Request ModelOptions::request_of(const Choice& choice) const {
                                          : Phase::prefill;
     request.software = software_named(choice.software);
     request.batch = choice.batch;
-    request.seq = seq_ == unnamed ? usual_length : seq_;
+    request.seq = choice.seq;
     request.type = model::parse_data_type(choice.dtype, "dtype");
     request.cache_type =
         kv_dtype_.empty() ? request.type : model::parse_data_type(kv_dtype_, "kv-dtype");
-    request.quantisation = programs::parse_quantisation(quantise_, "quantise");
+    request.quantisation = programs::parse_quantisation(choice.quantise, "quantise");
     request.logits = logits_ == "all" ? programs::Logits::all : programs::Logits::last;
     request.optimizer =
         optimizer_ == "none" ? programs::Optimizer::none : programs::Optimizer::adamw;

@@ -1,14 +1,13 @@
 // The options of `ridge model` and `ridge compare model`: which model, which step, on what.
 //
-//   ModelOptions options(line, Lists::allowed);
+//   ModelOptions options(line);
 //   for (const Variant& each : options.variants()) each.names, each.request;
 //
-// If lists are allowed, --software, --dtype, --tp, --gpus, --zero and --batch take several values,
-// and every combination is a variant. Otherwise `request` expects one value of each.
+// --software, --dtype, --quantise, --tp, --gpus, --zero, --batch and --seq take several values, and
+// every combination is a variant. `request` expects one value of each.
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,11 +20,13 @@
 namespace ridge::cli {
 
 class CommandLine;
+class Option;
 
 /// The time given to an option, if any. InputError names the option.
 [[nodiscard]] std::optional<Time> time_option(const std::string& text, const char* name);
 
-enum class Lists { refused, allowed };
+/// Adds --quantise, whose words are those of `programs::quantisation_words`; `before` opens its help.
+Option add_quantise_option(CommandLine& line, std::string& words, std::string_view before = "");
 
 /// What the options mean when they are not given. A serving engine does not train: a training step
 /// is then that of transformers.
@@ -36,8 +37,7 @@ struct UsualStep {
 
 class ModelOptions {
   public:
-    explicit ModelOptions(CommandLine& line, Lists lists = Lists::refused,
-                          const UsualStep& usual = {});
+    explicit ModelOptions(CommandLine& line, const UsualStep& usual = {});
 
     [[nodiscard]] const std::string& config() const { return config_; }
     /// The model, by the family that --family names if it is given.
@@ -59,7 +59,8 @@ class ModelOptions {
         programs::Request request;
         model::SoftwareChoice software;  ///< whose kernels; the usual choice for the words of 0.1
     };
-    /// The options with several values, in the order "software", "dtype", "tp", "gpus", "zero", "batch".
+    /// The options with several values, in the order "software", "dtype", "quantise", "tp", "gpus",
+    /// "zero", "batch", "seq".
     [[nodiscard]] std::vector<std::string> varying() const;
     [[nodiscard]] std::vector<Variant> variants() const;
 
@@ -68,14 +69,14 @@ class ModelOptions {
 
   private:
     struct Values {
-        std::vector<std::string> software, dtypes;
-        std::vector<std::int64_t> degrees, batches, copies, stages;
+        std::vector<std::string> software, dtypes, quantisations;
+        std::vector<std::int64_t> degrees, batches, copies, stages, lengths;
     };
     [[nodiscard]] Values values() const;
     /// One value of each list.
     struct Choice {
-        std::string software, dtype;
-        std::int64_t tp = 1, batch = 1, copies = 1, zero = 0;
+        std::string software, dtype, quantise;
+        std::int64_t tp = 1, batch = 1, copies = 1, zero = 0, seq = 1;
     };
     [[nodiscard]] programs::Request request_of(const Choice& choice) const;
 
@@ -97,8 +98,7 @@ class ModelOptions {
     std::string checkpoint_ = "none";
     std::string batch_ = "1";
     std::string tp_ = "1";
-    static constexpr std::int64_t unnamed = std::numeric_limits<std::int64_t>::min();
-    std::int64_t seq_ = unnamed;
+    std::string seq_;
     std::int64_t ep_ = 1;
     std::string zero_ = "0";
     std::string gpus_ = "1";

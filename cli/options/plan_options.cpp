@@ -88,9 +88,8 @@ PlanOptions::PlanOptions(CommandLine& line) {
         .group("Layout");
     line.option("--dtype", dtype_, "type of weights and activations").group("Software");
     line.option("--kv-dtype", kv_dtype_, "serve: type of the cache").group("Software");
-    line.option("--quantise,--quantize", quantise_,
-                "serve: weights of the layers (default: as the config says)")
-        .one_of({"none", "fp8", "fp8_block", "int8", "int4", "nvfp4", "mxfp4"})
+    add_quantise_option(line, quantise_, "serve: ")
+        .one_of(programs::quantisation_words())
         .group("Software");
     line.option("--software", software_,
                 "serving, transformers (eager) or compiled (default: serving; train: transformers)")
@@ -180,6 +179,10 @@ answers::PlanQuestion PlanOptions::question(const programs::Architecture& archit
         positions > 0 ? positions - (serves ? question.answer : 0) : usual_prompt;
     question.seq = seq_.empty() ? std::clamp<std::int64_t>(longest, 1, usual_prompt)
                                 : parse_count(seq_, "seq");
+    if (batch_.find(',') != std::string::npos) {
+        throw InputError("batch: one value was expected", {},
+                         "without it the best is searched; `ridge model` takes lists");
+    }
     if (!batch_.empty()) question.batch = parse_count(batch_, "batch");
     question.most = most_;
     question.gpus = counts_in(gpus_, "gpus");

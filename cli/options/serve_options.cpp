@@ -58,12 +58,7 @@ void ServeOptions::add_load(CommandLine& line) {
     line.option("--groups", groups_, "groups of requests with a common prefix").group("Load");
     line.option("--urgent", urgent_, "share of requests that are served first").group("Load");
     line.option("--seed", seed_, "of the drawn requests").group("Load");
-    line.option("--ttft", ttft_, "target: time to the first token, 500ms")
-        .value("TIME")
-        .group("Load");
-    line.option("--tpot", tpot_, "target: time per further token, 30ms")
-        .value("TIME")
-        .group("Load");
+    targets_.emplace(line, TargetWords{.group = "Load", .before = "target: ", .price_group = ""});
 }
 
 void ServeOptions::add_deployment(CommandLine& line) {
@@ -83,10 +78,7 @@ void ServeOptions::add_deployment(CommandLine& line) {
         .group("Deployment");
     line.option("--dtype", dtype_, "type of weights and activations").group("Deployment");
     line.option("--kv-dtype", kv_dtype_, "type of the cache").group("Deployment");
-    line.option("--quantise,--quantize", quantise_,
-                "weights of the layers (default: as the config says)")
-        .one_of({"none", "fp8", "fp8_block", "int8", "int4", "nvfp4", "mxfp4"})
-        .group("Deployment");
+    add_quantise_option(line, quantise_).one_of(programs::quantisation_words()).group("Deployment");
 }
 
 void ServeOptions::add_scheduler(CommandLine& line) {
@@ -206,8 +198,7 @@ answers::TrafficQuestion ServeOptions::question(const programs::Architecture& ar
     if (rate_.empty() && concurrency_.empty() && log_.empty() && !question.separate) {
         question.concurrencies = programs::doubling_batches(usual_most);
     }
-    question.targets.ttft = time_option(ttft_, "ttft");
-    question.targets.tpot = time_option(tpot_, "tpot");
+    question.targets = targets_->targets();
     return question;
 }
 

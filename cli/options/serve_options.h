@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "answers/traffic.h"
+#include "cli/options/target_options.h"
 #include "model/core/software_choice.h"
 
 namespace ridge::cli {
@@ -53,7 +54,7 @@ class ServeOptions {
     double burstiness_ = 1.0, prefix_ = 0.0, urgent_ = 0.0;
     std::int64_t groups_ = 8;
     std::uint64_t seed_ = 1;
-    std::string ttft_, tpot_;
+    std::optional<TargetOptions> targets_;  ///< made where its options are listed
 };
 
 }  // namespace ridge::cli

@@ -12,13 +12,15 @@
 namespace ridge::cli {
 
 TargetOptions::TargetOptions(CommandLine& line, const TargetWords& words) {
-    line.option("--ttft", ttft_, "serve: longest time to the first token, 500ms")
+    const std::string before(words.before);
+    line.option("--ttft", ttft_, before + "longest time to the first token, 500ms")
         .value("TIME")
         .group(words.group);
     const std::string usual = *words.tpot == '\0' ? "" : " (" + std::string(words.tpot) + ")";
-    line.option("--tpot", tpot_, "serve: longest time per token, 50ms" + usual)
+    line.option("--tpot", tpot_, before + "longest time per token, 50ms" + usual)
         .value("TIME")
         .group(words.group);
+    if (*words.price_group == '\0') return;
     line.option("--price", price_, "of one GPU and hour; a list for several --gpu")
         .value("LIST")
         .group(words.price_group);

@@ -19,8 +19,9 @@ class CommandLine;
 /// How a command words its options.
 struct TargetWords {
     const char* group = "Serving";
-    const char* tpot = "";  ///< what holds without --tpot; may be empty
-    const char* price_group = "Serving";
+    const char* before = "serve: ";       ///< what the helps begin with
+    const char* tpot = "";                ///< what holds without --tpot; may be empty
+    const char* price_group = "Serving";  ///< empty: there is no --price
 };
 
 class TargetOptions {

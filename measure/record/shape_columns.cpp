@@ -18,7 +18,8 @@ struct NamedRole {
 constexpr std::array roles{
     NamedRole{"op", ColumnRole::operation}, NamedRole{"operation", ColumnRole::operation},
     NamedRole{"gpu", ColumnRole::gpu},      NamedRole{"measured_us", ColumnRole::measured},
-    NamedRole{"count", ColumnRole::count},  NamedRole{"name", ColumnRole::name}};
+    NamedRole{"count", ColumnRole::count},  NamedRole{"calls", ColumnRole::count},
+    NamedRole{"name", ColumnRole::name}};
 constexpr std::array<std::string_view, 4> remarks{"source", "kernel", "note", "comment"};
 
 bool may_stand(std::string_view name, const OtherColumns& others) {

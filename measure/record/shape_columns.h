@@ -6,7 +6,7 @@
 //   while (reader.next()) columns.parameters(kind, reader.cells(), {})
 //
 // Columns are the field names of the model plus `op` (or `operation`), `gpu`, one measured time, and
-// `count` and `name` of an operation in a sequence. A measured time is named by what it is and its
+// `count` (or `calls`) and `name` of an operation in a sequence. A measured time is named by what it is and its
 // unit: measured_us, time_ms, "Duration (ns)", us. A time without a unit is refused, because a
 // factor of 1000 would pass in silence, unless the caller gives the unit. Any other column is refused, because it may be a misspelt field, unless the caller
 // allows it.

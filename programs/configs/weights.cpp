@@ -1,6 +1,7 @@
 #include "programs/configs/weights.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "hardware/checked.h"
@@ -130,11 +131,22 @@ std::int64_t kv_cache_bytes(const Architecture& a, const CacheShape& shape) {
     return a.value("cache_shards") > 0 ? sum / shape.tensor_parallel : sum;
 }
 
+namespace {
+constexpr std::array quantisations{Quantisation::none, Quantisation::fp8,  Quantisation::fp8_block,
+                                   Quantisation::int8, Quantisation::int4, Quantisation::nvfp4,
+                                   Quantisation::mxfp4};
+}  // namespace
+
+std::vector<std::string> quantisation_words() {
+    std::vector<std::string> words;
+    words.reserve(quantisations.size());
+    for (const Quantisation each : quantisations) words.emplace_back(name_of(each));
+    return words;
+}
+
 Quantisation parse_quantisation(std::string_view text, std::string_view field) {
     if (text.empty()) return Quantisation::stored;
-    for (const Quantisation each :
-         {Quantisation::none, Quantisation::fp8, Quantisation::fp8_block, Quantisation::int8,
-          Quantisation::int4, Quantisation::nvfp4, Quantisation::mxfp4}) {
+    for (const Quantisation each : quantisations) {
         if (name_of(each) == text) return each;
     }
     throw InputError(std::string(field) + ": '" + std::string(text) +

@@ -11,7 +11,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "programs/configs/architecture.h"
 #include "programs/configs/weight_format.h"
@@ -45,6 +47,8 @@ struct CacheShape {
                                        std::size_t kind);
 
 /// "" (as stored), "none", "fp8", "fp8_block", "int8", "int4", "nvfp4" or "mxfp4"; otherwise throws InputError naming `field`.
+/// The words that `parse_quantisation` reads; an empty text is `stored`.
+[[nodiscard]] std::vector<std::string> quantisation_words();
 [[nodiscard]] Quantisation parse_quantisation(std::string_view text, std::string_view field);
 [[nodiscard]] std::string_view name_of(Quantisation quantisation);
 

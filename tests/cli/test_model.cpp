@@ -208,7 +208,8 @@ TEST_CASE("ridge model refuses options that do not apply") {
         CHECK(run.err.find(words) != std::string::npos);
         CHECK(run.out.empty());
     };
-    refused("model gpt2 --gpu h100-sxm --batch 1,2", "`ridge compare model` takes lists");
+    refused("model gpt2 --gpu h100-sxm --batch 1,2 --chart step -o x.svg", "not of a list");
+    refused("model gpt2 --gpu h100-sxm --batch 1,2 --advise", "batch: one value was expected");
     refused("model gpt2 --gpu h100-sxm --software eager", "software");
     refused("compare model gpt2 --gpu h100-sxm --software eager", "unknown software \"eager\"");
     refused("compare model --gpu h100-sxm", "CONFIG is missing");

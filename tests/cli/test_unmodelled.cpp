@@ -83,7 +83,7 @@ TEST_CASE("models are not compared by steps that lack operations") {
     CHECK(has_part(text, "not modelled"));
     CHECK_FALSE(has_part(text, "x  "));  // no speed-up in any row
     const std::string csv = run_line(line + " --format csv").out;
-    CHECK(has_part(csv, "v100-sxm,transformers,bf16,1,1,256,,,,,"));
+    CHECK(has_part(csv, "v100-sxm,transformers,bf16,stored,1,1,256,,,,,"));
     const TemporaryFolder folder;
     const std::string chart = folder.file("models.svg");
     REQUIRE(run_line(line + " -o " + chart).code == 0);

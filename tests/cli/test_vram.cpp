@@ -139,5 +139,29 @@ TEST_CASE("vram kv-cache counts tokens, pages and sequences") {
     CHECK(run_line("vram kv-cache --kind gqa --layers 2 --head-dim 64").code != 0);
 }
 
+TEST_CASE("vram of a model takes lists: a table, every combination in JSON, a chart") {
+    const std::string line = "vram llama-3.2-1b --seq 1Ki:8Ki:*2 --batch 1,16 --gpu rtx-4090";
+    const json all = json_of(line);
+    REQUIRE(all.size() == 8);
+    for (const json& each : all) {
+        const auto one =
+            json_of("vram llama-3.2-1b --seq " + std::to_string(each["seq"].get<int>()) +
+                    " --batch " + std::to_string(each["batch"].get<int>()) + " --gpu rtx-4090");
+        CHECK(each["reserved_bytes"] == one["reserved_bytes"]);
+    }
+    const Transcript table = run_line(line);
+    CHECK(table.out.find("batch 1   batch 16") != std::string::npos);
+    CHECK(table.out.find("batch 16 up to 8192") != std::string::npos);
+    const TemporaryFolder folder;
+    const std::string chart = folder.file("memory.svg");
+    REQUIRE(run_line(line + " -o " + chart).code == 0);
+    CHECK(text_of(chart).find("batch 16") != std::string::npos);
+    CHECK(run_line("vram llama-3.2-1b -o " + chart).err.find("--seq 1Ki") != std::string::npos);
+    // Lengths beyond the model's positions have no memory.
+    CHECK(run_line("vram gpt2 --seq 512,2048 --gpu rtx-4090").out.find("refused") !=
+          std::string::npos);
+    CHECK(run_line("vram gpt2 --seq 2048,4096 --gpu rtx-4090").code != 0);
+}
+
 }  // namespace
 }  // namespace ridge::test
