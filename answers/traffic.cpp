@@ -236,6 +236,12 @@ TrafficAnswer serve_traffic(const programs::Architecture& architecture,
     return answer;
 }
 
+double token_rate(const ServedLoad& load) {
+    const programs::TrafficSummary& s = load.summary;
+    return load.concurrency > 0 && s.steady_tokens_per_s > 0.0 ? s.steady_tokens_per_s
+                                                               : s.tokens_per_s;
+}
+
 std::string verdict_of(const TrafficAnswer& answer) {
     const programs::Targets& targets = answer.question.targets;
     const auto of = [](const ServedLoad& load) {
@@ -248,7 +254,7 @@ std::string verdict_of(const TrafficAnswer& answer) {
         const programs::TrafficSummary& s = load.summary;
         return fmt::format(
             "{}: {} tokens/s, {} to the first token ({} at p99), {} per token ({} at p99)",
-            of(load), format_number(s.tokens_per_s, 4), time(s.ttft.p50), time(s.ttft.p99),
+            of(load), format_number(token_rate(load), 4), time(s.ttft.p50), time(s.ttft.p99),
             time(s.tpot.p50), time(s.tpot.p99));
     };
     if (answer.most_within) {

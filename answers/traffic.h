@@ -64,6 +64,9 @@ struct TrafficAnswer {
 [[nodiscard]] TrafficAnswer serve_traffic(const programs::Architecture& architecture,
                                           const TrafficQuestion& question, const Place& place);
 
+/// Tokens per second: of a fixed number of requests at a time in the steady part, else of the whole.
+[[nodiscard]] double token_rate(const ServedLoad& load);
+
 /// One sentence.
 [[nodiscard]] std::string verdict_of(const TrafficAnswer& answer);
 /// What the numbers assume.

@@ -7,6 +7,7 @@
 #include "cli/charts/traffic_chart.h"
 #include "cli/commands/commands.h"
 #include "cli/input/model_input.h"
+#include "cli/input/times.h"
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
 #include "cli/options/operation_command.h"
@@ -14,6 +15,8 @@
 #include "cli/views/model_step.h"
 #include "cli/views/traffic.h"
 #include "hardware/error.h"
+#include "plot/export.h"
+#include "plot/report.h"
 
 namespace ridge::cli {
 namespace {
@@ -25,6 +28,7 @@ struct ServeCommand {
     GpuOptions gpu;
     ChartOutput chart;
     std::string format;
+    std::string text;  ///< the command line, for the page
 };
 
 int run_serve(const Context& context, const ServeCommand& command) {
@@ -43,7 +47,12 @@ int run_serve(const Context& context, const ServeCommand& command) {
                                .host = place.host};
     const answers::TrafficAnswer answer = serve_traffic(architecture, question, there);
     write_traffic(context, answer, format);
-    if (!command.chart.file.empty()) {
+    if (command.chart.file.empty()) return success;
+    if (plot::format_of(command.chart.file) == plot::Format::html) {
+        plot::write_bytes(command.chart.file, plot::render_report(traffic_page(
+                                                  answer, traffic_charts(answer), command.text)));
+        context.err << "wrote " << command.chart.file << '\n';
+    } else {
         write_chart_output(context, command.chart, traffic_charts(answer));
     }
     return success;
@@ -51,10 +60,12 @@ int run_serve(const Context& context, const ServeCommand& command) {
 
 }  // namespace
 
-Action build_serve(CommandLine& line, std::span<const std::string> /*arguments*/) {
+Action build_serve(CommandLine& line, std::span<const std::string> arguments) {
     const auto command = std::make_shared<ServeCommand>(line);
+    command->text = command_text("ridge serve", arguments);
     line.option("-o,--output", command->chart.file,
-                "charts of latency against the load and of batch and queue: .svg, .html, .png")
+                "page (.html) with the verdict, or the charts of latency, batch and queue (.svg, "
+                ".png, .pdf)")
         .value("FILE");
     add_format_option(line, command->format, "table|json|csv|md");
     line.footer(

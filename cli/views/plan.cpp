@@ -8,6 +8,7 @@
 #include "answers/plan_text.h"
 #include "cli/console/rows.h"
 #include "cli/views/memory.h"
+#include "cli/views/report_rows.h"
 #include "hardware/units.h"
 
 namespace ridge::cli {
@@ -202,24 +203,6 @@ void write_texts(const Context& context, const Plan& plan) {
     const std::string evidence = answers::evidence_of(plan);
     if (!evidence.empty()) write_sentence(context, evidence);
     for (const std::string& remark : answers::remarks_on(plan)) write_sentence(context, remark);
-}
-
-plot::ReportTable report_table(const Rows& rows, std::string caption, std::string note) {
-    plot::ReportTable table{.caption = std::move(caption), .note = std::move(note)};
-    for (const Rows::Column& column : rows.columns) {
-        if (column.shown == Shown::never) continue;
-        table.columns.push_back(column.title.empty() ? column.name : column.title);
-    }
-    for (const auto& row : rows.rows) {
-        plot::ReportRow out;
-        for (std::size_t i = 0; i < row.size(); ++i) {
-            if (rows.columns[i].shown == Shown::never) continue;
-            out.cells.push_back({.text = row[i].text, .number = row[i].number, .share = {}});
-        }
-        out.mark = row.front().text;
-        table.rows.push_back(std::move(out));
-    }
-    return table;
 }
 
 }  // namespace

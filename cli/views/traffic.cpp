@@ -8,6 +8,7 @@
 #include "cli/console/json_document.h"
 #include "cli/console/rows.h"
 #include "cli/views/memory.h"
+#include "cli/views/report_rows.h"
 #include "hardware/units.h"
 
 namespace ridge::cli {
@@ -86,11 +87,8 @@ Rows rows_of(const TrafficAnswer& answer) {
     std::vector<const Quantiles*> ttft, tpot, itl, whole, queue;
     for (const ServedLoad& load : answer.loads) {
         const TrafficSummary& s = load.summary;
-        const double tokens = load.concurrency > 0 && s.steady_tokens_per_s > 0.0
-                                  ? s.steady_tokens_per_s
-                                  : s.tokens_per_s;
-        lines.push_back(
-            {plain_cell(load.rate, 4), whole_cell(load.concurrency), plain_cell(tokens, 4)});
+        lines.push_back({plain_cell(load.rate, 4), whole_cell(load.concurrency),
+                         plain_cell(token_rate(load), 4)});
         ttft.push_back(&s.ttft);
         tpot.push_back(&s.tpot);
         itl.push_back(&s.itl);
@@ -227,6 +225,21 @@ void write_traffic(const Context& context, const TrafficAnswer& answer, Format f
     context.out << '\n';
     write_sentence(context, "Evidence: " + std::string(name_of(answer.evidence)) + '.');
     for (const std::string& remark : remarks_on(answer)) write_sentence(context, remark);
+}
+
+plot::Report traffic_page(const TrafficAnswer& answer, std::vector<plot::Chart> charts,
+                          const std::string& command) {
+    plot::Report page{.title = title_of(answer), .subtitle = load_of(answer)};
+    page.blocks.emplace_back(
+        plot::ReportText{.heading = "Verdict", .sentences = {verdict_of(answer)}});
+    for (plot::Chart& chart : charts) page.blocks.emplace_back(std::move(chart));
+    page.blocks.emplace_back(
+        report_table(rows_of(answer), "Each load",
+                     "TTFT: time to the first token; TPOT: per further token; p99: of 99 in 100."));
+    plot::ReportText remarks{.heading = "What the numbers assume", .sentences = remarks_on(answer)};
+    remarks.sentences.push_back("Made by: " + command);
+    page.blocks.emplace_back(std::move(remarks));
+    return page;
 }
 
 }  // namespace ridge::cli
