@@ -57,23 +57,29 @@ def _json(*words: str, **options: Any) -> Any:
     return json.loads(command(*words, **options, format="json"))
 
 
-def vram(operation: str, **options: Any) -> Answer:
-    """Device memory of an operation: `ridge.vram("attention", seq=131072, heads=32, head_dim=128)`.
+def _answers(found: Any) -> Any:
+    return Answers(found) if isinstance(found, list) else Answer(found)
 
-    `operation` may also be "kv-cache". Sizes are bytes; see docs/vram.md.
+
+def vram(operation: Any, **options: Any) -> Any:
+    """Device memory of an operation or a model: `ridge.vram("attention", seq=131072, heads=32, head_dim=128)`.
+
+    `operation` may also be "kv-cache", or a model as in `plan`; lists then give an answer each. Sizes are bytes; see
+    docs/vram.md.
     """
-    return Answer(_json("vram", operation, **options))
+    with _config_path(operation) as path:
+        return _answers(_json("vram", path, **options))
 
 
 def gpus(name: str | None = None) -> Any:
     """A list of all GPUs that ridge describes, or one GPU with every number and its source."""
-    found = _json("gpus") if name is None else _json("gpus", "show", name)
-    return Answers(found) if isinstance(found, list) else Answer(found)
+    return _answers(_json("gpus") if name is None else _json("gpus", "show", name))
 
 
-def model(config: str | os.PathLike[str], **options: Any) -> Answer:
-    """A whole model from its config.json: time, memory and limiters (`ridge model --help`)."""
-    return Answer(_json("model", os.fspath(config), **options))
+def model(config: Any, **options: Any) -> Any:
+    """A whole model: time, memory and limiters (`ridge model --help`). `config` is as in `plan`; lists give an answer each."""
+    with _config_path(config) as path:
+        return _answers(_json("model", path, **options))
 
 
 def _config_text(config: Any) -> str | None:
@@ -161,6 +167,14 @@ def compare(operation: str, **options: Any) -> Answers:
     return Answers(_json(*words, **options))
 
 
+def kernel(file: str | os.PathLike[str], **options: Any) -> Any:
+    """What a kernel's machine code costs, and its time for a grid (`ridge kernel --help`).
+
+    `ridge.kernel("matmul.cubin", grid=1024, block=128, trips=[64], dram_bytes="101MB", gpu="h100")`.
+    """
+    return _answers(_json("kernel", os.fspath(file), **options))
+
+
 def occupancy(**options: Any) -> Answer:
     """How many blocks of a kernel an SM holds, and what limits it: `ridge.occupancy(threads=256, registers=64, gpu="h100")`."""
     return Answer(_json("occupancy", **options))
@@ -168,8 +182,7 @@ def occupancy(**options: Any) -> Answer:
 
 def ops(name: str | None = None) -> Any:
     """The operations with their fields, defaults and implementations."""
-    found = _json("ops") if name is None else _json("ops", name)
-    return Answers(found) if isinstance(found, list) else Answer(found)
+    return _answers(_json("ops") if name is None else _json("ops", name))
 
 
 def validate(*records: str | os.PathLike[str], **options: Any) -> Answer:
@@ -179,14 +192,12 @@ def validate(*records: str | os.PathLike[str], **options: Any) -> Answer:
 
 def calibrate(**options: Any) -> Any:
     """Fits the model to the GPU at hand (`ridge calibrate --help`); needs a GPU, and a build with CUDA."""
-    found = _json("calibrate", **options)
-    return Answers(found) if isinstance(found, list) else Answer(found)
+    return _answers(_json("calibrate", **options))
 
 
 def effect(name: str | None = None, **options: Any) -> Any:
     """A lesson of GPU performance, predicted, measured and explained; without a name the list of lessons."""
-    found = _json("effect", **options) if name is None else _json("effect", name, **options)
-    return Answers(found) if isinstance(found, list) else Answer(found)
+    return _answers(_json("effect", **options) if name is None else _json("effect", name, **options))
 
 
 def trace(*files: str | os.PathLike[str], **options: Any) -> Answer:

@@ -10,6 +10,9 @@ from pathlib import Path
 
 import ridge
 
+ROOT = Path(__file__).resolve().parents[2]
+TRACE = ROOT / "tests/programs/traces/trace_gpt2_train.json.gz"
+RECORDS = ROOT / "records/h200-sxm/copy.jsonl.gz"
 GPU = "h100-sxm"
 TIMES = {
     "name": ["qkv", "mlp", "scores"],
@@ -136,8 +139,22 @@ class Commands(unittest.TestCase):
             (ridge.gpus(), ["gpus"]),
             (ridge.effect("coalescing", gpu=GPU), ["effect", "coalescing", "--gpu", GPU]),
             (ridge.vram("qwen3-8b", seq="128Ki", gpu=GPU), ["vram", "qwen3-8b", "--seq", "128Ki", "--gpu", GPU]),
+            (ridge.vram("qwen3-8b", seq=[1024, 4096], gpu=GPU), ["vram", "qwen3-8b", "--seq", "1024,4096", "--gpu", GPU]),
             (ridge.model("qwen3-0.6b", gpu=GPU), ["model", "qwen3-0.6b", "--gpu", GPU]),
+            (ridge.model("qwen3-0.6b", batch=[1, 8], gpu=GPU), ["model", "qwen3-0.6b", "--batch", "1,8", "--gpu", GPU]),
+            (ridge.plan("qwen3-8b", gpu=GPU, gpus=[1, 2]), ["plan", "qwen3-8b", "--gpu", GPU, "--gpus", "1,2"]),
+            (ridge.serve("qwen3-8b", gpu=GPU, rate=[2], count=50), ["serve", "qwen3-8b", "--gpu", GPU, "--rate", "2", "--count", "50"]),
+            (ridge.diagnose(ROOT / "docs/examples/times.csv", gpu=GPU), ["diagnose", str(ROOT / "docs/examples/times.csv"), "--gpu", GPU]),
+            (ridge.kernel(ROOT / "tests/kernel/data/row_sums.sass", gpu=GPU), ["kernel", str(ROOT / "tests/kernel/data/row_sums.sass"), "--gpu", GPU]),
+            (ridge.trace(TRACE, gpu=GPU), ["trace", str(TRACE), "--gpu", GPU]),
+            (ridge.validate(RECORDS), ["validate", str(RECORDS)]),
         ]
+        functions = {words[0] for _, words in cases} | {"predict", "sweep", "roofline", "explore", "calibrate"}
+        # These measure, write files or settings, or belong to a shell.
+        others = {"fit", "measure", "plot", "profile", "links", "doctor", "completions"}
+        help_text = ridge.command("--help")
+        commands = {line.split()[0] for line in help_text.split("Subcommands:")[1].split("Examples:")[0].splitlines() if line[2:3].strip()}
+        self.assertEqual(commands - others, functions)
         for answer, words in cases:
             with self.subTest(words[0]):
                 plain = [dict(item) if isinstance(item, ridge.Answer) else item for item in answer] if isinstance(answer, list) else answer.to_dict()
