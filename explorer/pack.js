@@ -43,6 +43,7 @@ const main = async ([glue, wasm, root, output]) => {
     STYLE: chartStyle + text('explorer/page/explorer.css') + text('explorer/page/lessons.css'),
     VERSION: version,
     MODULE: zlib.gzipSync(wasmBinary, {level: 9}).toString('base64'),
+    EXAMPLE: text('docs/examples/times.csv'),
     GLUE: glueText,
     SCRIPT: script,
   };

@@ -21,7 +21,7 @@ const parsedWords = (words) => {
 };
 
 // Commands that are functions of the package, called with the same names.
-const directCalls = ['predict', 'vram', 'model', 'trace', 'plan', 'diagnose', 'validate', 'effect', 'occupancy', 'compare'];
+const directCalls = ['predict', 'vram', 'model', 'trace', 'plan', 'diagnose', 'validate', 'effect', 'occupancy', 'compare', 'serve', 'kernel'];
 
 const pythonText = (words) => {
   const {words: [command, ...names], options} = parsedWords(words);

@@ -76,7 +76,7 @@ const bytesOf = (bytes) => scaledText(bytes, [['TiB', 2 ** 40], ['GiB', 2 ** 30]
 const trafficOf = (bytes) => scaledText(bytes, [['TB', 1e12], ['GB', 1e9], ['MB', 1e6], ['kB', 1e3], ['B', 1]]);
 const rateOf = (rate, unit) => scaledText(rate, [['P', 1e15], ['T', 1e12], ['G', 1e9], ['M', 1e6], ['k', 1e3], ['', 1]].map(([prefix, size]) => [prefix + unit, size]));
 const countOf = (count) => scaledText(count, [['×10¹²', 1e12], ['billion', 1e9], ['million', 1e6], ['', 1]]).trim();
-const percentOf = (share) => numberText(100 * share, 3) + ' %';
+const percentOf = (share) => (share > 0 && share < 0.0005 ? 'under 0.1 %' : numberText(100 * share, 3) + ' %');
 const scaledText = (value, scales) => {
   const [unit, size] = scales.find(([, scale]) => Math.abs(value) >= scale * 0.9995) || scales[scales.length - 1];
   return numberText(value / size, 3) + ' ' + unit;

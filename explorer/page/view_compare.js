@@ -30,7 +30,7 @@ views.compare = {
     return () => {
       clearTimeout(waiting);
       if (state.what === 'years') {
-        const words = ['effect', 'scaling'];
+        const words = ['effect', 'scaling', '--gpu', state.gpus.split(',')[0] || 'h100-sxm'];
         fill(answer, () => pageNodes(engine.file(words, 'scaling.html')));
         commands.replaceChildren(commandsNode(words));
         return;

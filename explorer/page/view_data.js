@@ -2,7 +2,7 @@
 
 views.data = {
   title: 'My data',
-  lead: 'Drop a trace of the PyTorch profiler (.json or .json.gz), a report of Nsight Compute (.csv), records of ridge (.jsonl or .jsonl.gz) or a table of shapes and times (.csv). The files stay on this computer.',
+  lead: 'Drop a table of shapes and times (.csv), a trace of the PyTorch profiler (.json, .json.gz), a report of Nsight Compute (.csv), records of ridge (.jsonl, .jsonl.gz), a model\'s config.json or the code of a kernel (.sass). The files stay on this computer.',
   defaults: {gpu: 'h100-sxm'},
 
   build(root, state, change) {
@@ -25,7 +25,7 @@ views.data = {
       event.preventDefault();
       zone.classList.remove('over');
       open([...event.dataTransfer.files]);
-    }}, labelled('Choose files, or drop them here', input), el('div', {className: 'chips'}, el('span', {className: 'hint'}, 'Without a file at hand:'), button('a table of six times', () => open([new File([exampleTimes], 'example.csv')]))));
+    }}, labelled('Choose files, or drop them here', input), el('div', {className: 'chips'}, el('span', {className: 'hint'}, 'Without a file at hand:'), button('a table of six times', () => open([new File([document.getElementById('example').textContent], 'times.csv')]))));
     root.append(el('div', {className: 'controls row'}, gpuChoice('GPU of files that name none', state.gpu, (gpu) => change({gpu}))), zone, results);
     return () => {
       for (const own of ownFiles) own.answer(state.gpu);
@@ -33,14 +33,6 @@ views.data = {
   },
 };
 
-const exampleTimes = `name,op,m,n,k,seq,heads,kv_heads,head_dim,rows,cols,dtype,time_us,calls
-qkv,matmul,4096,6144,4096,,,,,,,bf16,281,32
-gate and up,matmul,4096,28672,4096,,,,,,,bf16,1280,32
-down,matmul,4096,4096,14336,,,,,,,bf16,1340,32
-attention,attention,,,,4096,32,8,128,,,bf16,418,32
-norm,rmsnorm,,,,,,,,4096,4096,bf16,26,64
-scores in fp32,softmax,,,,,,,,32768,4096,fp32,900,2
-`;
 
 // What a file can be asked, by what it holds; the first is asked at once. `page` commands write a page to -o, the others a table.
 const questionsAbout = (name, head) => {
@@ -48,16 +40,27 @@ const questionsAbout = (name, head) => {
   const trace = {title: 'The program, kernel by kernel', page: true, words: (gpu) => ['trace', name, ...gpu]};
   const validate = {title: 'How far ridge is off', words: (gpu) => ['validate', name, ...gpu], chart: (gpu) => ['plot', 'scatter', name, ...gpu]};
   const predict = {title: 'What each row should take', words: (gpu) => ['predict', '--from', name, ...gpu], needsGpu: true};
+  const about = (title, words) => ({title, words: (gpu) => [...words, ...gpu], needsGpu: true});
   if (/\.jsonl$/.test(name)) return [diagnose, validate];
+  if (/\.sass$/.test(name) || /Function : |\.section\s+\.text\./.test(head)) return [{...about('What the code costs', ['kernel', name]), plain: true}];
+  if (/"(model_type|architectures|hidden_size)"/.test(head)) return [{...about('On how many GPUs, and how fast', ['plan', name]), page: true}, {...about('A step', ['model', name]), page: true}];
   if (/"traceEvents"|"schemaVersion"/.test(head) || /\.(json|ridge)$/.test(name) || /Kernel Name/.test(head)) return [diagnose, trace];
   const timed = /(^|[,\t])"?(measured_)?(time|duration|latency)?_?(ns|us|ms|s|time|duration|latency)"?([,\t]|\r?$)/im.test(head.split('\n')[0] || '');
   return timed ? [diagnose, validate, predict] : [predict];
 };
 
-// Why a file that the command line reads has no answer here.
+// Why a file that the command line reads has no answer here, and what to do: [how it is known, the reason, a command of another program, ridge's command].
+const refusals = [
+  [/^SQLite format 3/, undefined, 'A report of Nsight Systems is a database of SQLite, which this page does not hold. The program reads it, with the same answer as for a trace:', undefined, (name) => ['trace', name]],
+  [undefined, /\.nsys-rep$/, 'Only Nsight Systems reads its own reports. Write a database, which the program reads:', (name) => `nsys export --type sqlite ${name}`, (name) => ['trace', name.replace(/nsys-rep$/, 'sqlite')]],
+  [undefined, /\.ncu-rep$/, 'Only Nsight Compute reads its own reports. Write its table and drop that here; where `ncu` is installed, the program does so itself:', (name) => `ncu --import ${name} --csv --page raw > ${name.replace(/ncu-rep$/, 'csv')}`, (name) => ['trace', name]],
+  [/^\x7fELF/, undefined, 'Machine code in a binary needs the disassembler of the CUDA Toolkit. Write it as text and drop that here; where it is installed, the program does so itself:', (name) => `nvdisasm -hex ${name} > ${name.replace(/\.\w+$/, '')}.sass`, (name) => ['kernel', name]],
+];
 const refusalOf = (name, head) => {
-  if (!/^SQLite format 3/.test(head)) return undefined;
-  return [problem('A report of Nsight Systems is a database of SQLite, which this page does not hold. The program reads it, with the same answer as for a trace:'), commandsNode(['trace', name])];
+  const found = refusals.find(([begins, ends]) => begins?.test(head) || ends?.test(name));
+  if (!found) return undefined;
+  const [, , why, other, own] = found;
+  return [problem(why), other ? el('pre', {tabIndex: 0}, other(name)) : '', commandsNode(own(name))];
 };
 
 const ownFiles = [];  // they outlive the view
@@ -93,11 +96,11 @@ const ownFile = async (file) => {
 };
 
 // Files that name their GPU are judged on it; the chosen one is given only where the program asks for one.
-const asksForGpu = (answer) => answer.code !== 0 && /give --gpu NAME/.test(answer.messages);
+const asksForGpu = (answer) => answer.code !== 0 && /give --gpu NAME|GPU is missing|gpu is missing/.test(answer.messages);
 
 const answerAbout = async (question, gpu, ask) => {
-  const form = question.page ? ['-o', 'page.html'] : ['--format', 'md'];
-  let words = question.words([]);
+  const form = question.page ? ['-o', 'page.html'] : question.plain ? [] : ['--format', 'md'];
+  let words = question.words(question.needsGpu ? ['--gpu', gpu] : []);
   let answer = await ask([...words, ...form]);
   if (asksForGpu(answer)) {
     words = question.words(['--gpu', gpu]);
@@ -105,7 +108,7 @@ const answerAbout = async (question, gpu, ask) => {
   }
   const told = answer.page === undefined && !answer.output.trim();
   if (told) return [problem(messageOf(answer)), commandsNode(words)];
-  const nodes = answer.page !== undefined ? [pageNodes(answer.page)] : nodesOfMarkdown(answer.output);
+  const nodes = answer.page !== undefined ? [pageNodes(answer.page)] : question.plain ? [el('pre', {tabIndex: 0}, answer.output)] : nodesOfMarkdown(answer.output);
   const warnings = answer.messages.split('\n').filter((line) => line.trim() && !line.startsWith('wrote ')).map((line) => line.replace(/^ridge(?: [a-z]+)?: /, ''));
   if (question.chart) nodes.unshift(await chartAbout(question.chart(words.slice(question.words([]).length)), ask));
   const text = question.page ? await ask(words) : undefined;

@@ -1,10 +1,10 @@
-// Memory: attention against its length, or a model against its batch, under the capacity of a GPU.
+// Memory: attention against its length, or a model against length and batch, under the capacity of a GPU.
 
 const attentionWays = ['standard', 'flash2', 'torch-flash', 'torch-efficient', 'torch-math'];
 
 views.memory = {
   title: 'Memory',
-  lead: 'What fits into a GPU: attention as sequences grow, or a whole model as its batch grows.',
+  lead: 'What fits into a GPU: attention as sequences grow, or a whole model as sequences and batch grow.',
   defaults: {what: 'attention', gpu: 'h100-sxm', heads: '32', head_dim: '128', batch: '1', seq: '16384', pass: 'inference', model: 'llama-3.1-8b', length: '2048', phase: 'decode', dtype: 'bf16', quantise: 'none'},
 
   build(root, state, change) {
@@ -20,14 +20,19 @@ views.memory = {
       el('div', {className: 'answer'}, answer, charts, commands)));
     const shown = new Map();
     let drawn;
+    let waiting;
     return () => {
       const words = ofModel ? modelWords(state, {seq: state.length}) : [...attentionWords(state), '--impl', 'flash2', '--seq', state.seq];
       fill(answer, () => (ofModel ? modelMemory(state) : attentionMemory(state)));
       // The chart is over all lengths, so it follows every slider but this one.
-      const about = attentionWords(state).join(' ');
-      if (!ofModel && about !== drawn) {
-        drawn = about;
-        drawCharts(charts, shown, ['memory'], () => engine.file([...attentionWords(state), '--impl', 'standard,flash2', '--seq', '1024:262144:*2'], 'memory.json'));
+      const over = ofModel ? modelMemoryWords(state) : [...attentionWords(state), '--impl', 'standard,flash2', '--seq', '1024:262144:*2'];
+      clearTimeout(waiting);
+      if (over.join(' ') !== drawn) {
+        const draw = () => drawCharts(charts, shown, ['memory'], () => engine.file(over, 'memory.json'));
+        // A model's chart follows when the hand rests.
+        if (ofModel && drawn) waiting = setTimeout(draw, 200);
+        else draw();
+        drawn = over.join(' ');
       }
       commands.replaceChildren(commandsNode(words));
     };
@@ -74,6 +79,12 @@ const modelMemoryControls = (state, change) => [
   slider('sequences', state.batch, {high: 4096, change: (batch) => change({batch})}),
   choice('Weights', state.quantise, ['none', 'fp8', 'int8', 'int4', 'nvfp4'], (quantise) => change({quantise})),
 ];
+
+// The memory of a model against its length, for one sequence, for the chosen number, and for others between and beyond.
+const modelMemoryWords = (state) => {
+  const batches = [...new Set([1, 8, 64, Number(state.batch)])].filter((batch) => batch >= 1).sort((a, b) => a - b).join(',');
+  return ['vram', state.model, '--phase', state.phase, '--batch', batches, '--seq', '1024:131072:*2', '--gpu', state.gpu, ...(state.phase === 'train' ? [] : ['--software', 'transformers']), ...(state.quantise === 'none' ? [] : ['--quantise', state.quantise])];
+};
 
 const modelWords = (state, {batch, seq} = {}) => {
   const words = ['model', state.model, '--phase', state.phase, '--batch', batch || state.batch, '--seq', seq || state.seq, '--gpu', state.gpu];

@@ -1,9 +1,9 @@
-// Model: a preset or a config of one's own; a step, serving, and the plan for several GPUs.
+// Model: a preset or a config of one's own; a step, serving, its users under a load, and the plan for several GPUs.
 
 views.model = {
   title: 'Model',
   lead: 'A whole language model: how long a step takes, how many tokens a second, and on how many GPUs.',
-  defaults: {gpu: 'h100-sxm', model: 'llama-3.1-8b', phase: 'decode', batch: '16', seq: '2048', software: 'serving', dtype: 'bf16', quantise: 'none', tp: '1', show: 'step'},
+  defaults: {gpu: 'h100-sxm', model: 'llama-3.1-8b', phase: 'decode', batch: '16', seq: '2048', software: 'serving', dtype: 'bf16', quantise: 'none', tp: '1', show: 'step', answer: '256', engine: 'vllm', rate: ''},
 
   build(root, state, change) {
     state.software = softwareOf(state.phase, state.software);
@@ -12,10 +12,10 @@ views.model = {
     const commands = el('div');
     const models = [...catalogue.presets, ...ownConfigs];
     // The plan searches batch and layout, serving the batch; what they search has no control.
-    const [step, plan] = [state.show === 'step', state.show === 'plan'];
+    const [step, plan, load] = ['step', 'plan', 'load'].map((each) => state.show === each);
     root.append(el('div', {className: 'split'},
       el('div', {className: 'controls', role: 'group', ariaLabel: 'Question'},
-        choice('Question', state.show, [['step', 'a step: how long, and on what'], ['serving', 'serving: speed against throughput'], ['plan', 'plan: how many GPUs, and which layout']], (show) => change({show, ...(show === 'serving' ? {phase: 'decode'} : {})}, {rebuild: true})),
+        choice('Question', state.show, [['step', 'a step: how long, and on what'], ['serving', 'serving: speed against throughput'], ['load', 'a load: what its users see'], ['plan', 'plan: how many GPUs, and which layout']], (show) => change({show, ...(['serving', 'load'].includes(show) ? {phase: 'decode'} : {})}, {rebuild: true})),
         choice('Model', state.model, models, (model) => change({model})),
         fileButton('Own config.json', 'Hugging Face config of a model', (name) => {
           if (!ownConfigs.includes(name)) ownConfigs.push(name);
@@ -25,8 +25,10 @@ views.model = {
         step ? choice('Phase', state.phase, ['prefill', 'decode', 'train'], (phase) => change({phase}, {rebuild: true})) : '',
         plan ? choice('For', state.phase === 'train' ? 'train' : 'decode', [['decode', 'serving'], ['train', 'training']], (phase) => change({phase}, {rebuild: true})) : '',
         step ? slider('sequences', state.batch, {high: 1024, change: (batch) => change({batch})}) : '',
-        slider('tokens', state.seq, {high: 2 ** 17, change: (seq) => change({seq})}),
-        softwareChoice(state.phase, state.software, (software) => change({software})),
+        slider(step ? 'tokens' : 'tokens of a prompt', state.seq, {high: 2 ** 17, change: (seq) => change({seq})}),
+        load ? slider('tokens of an answer', state.answer, {high: 2 ** 14, change: (answer) => change({answer})}) : '',
+        load ? textBox('Requests a second', state.rate, (rate) => change({rate}), {placeholder: '1 to 256 at a time', help: 'one or several, 2,5,10; without one, requests at a time from 1 to 256'}) : '',
+        load ? choice('Engine', state.engine, ['vllm', 'sglang', 'trtllm'], (engine) => change({engine})) : softwareChoice(state.phase, state.software, (software) => change({software})),
         state.phase === 'train' ? '' : choice('Weights', state.quantise, ['none', 'fp8', 'int8', 'int4', 'nvfp4'], (quantise) => change({quantise})),
         plan ? '' : choice('GPUs that share each product', state.tp, ['1', '2', '4', '8'], (tp) => change({tp}))),
       el('div', {className: 'answer'}, answer, rest, commands)));
@@ -38,7 +40,7 @@ views.model = {
       clearTimeout(waiting);
       const further = furtherWords(state);
       // Charts follow when the hand rests; the numbers above follow every move.
-      waiting = setTimeout(() => work.run(async (ask) => pageOrProblem(await ask([...further, '-o', plan ? 'plan.html' : 'model.html']))), rest.childElementCount ? 250 : 30);
+      waiting = setTimeout(() => work.run(async (ask) => pageOrProblem(await ask([...further, '-o', `${further[0]}.html`]))), rest.childElementCount ? 250 : 30);
       commands.replaceChildren(commandsNode(further));
     };
   },
@@ -51,6 +53,9 @@ const softwareChoice = (phase, software, change) => choice('Software', software,
 const ownConfigs = [];
 
 const furtherWords = (state) => {
+  if (state.show === 'load') {
+    return ['serve', state.model, '--prompt', state.seq, '--answer', state.answer, ...(state.rate ? ['--rate', state.rate] : []), '--software', state.engine, '--gpu', state.gpu, ...(state.tp === '1' ? [] : ['--tp', state.tp]), ...(state.quantise === 'none' ? [] : ['--quantise', state.quantise])];
+  }
   if (state.show === 'serving') {
     return ['model', state.model, '--serve', '--seq', state.seq, '--software', state.software, '--gpu', state.gpu, ...(state.tp === '1' ? [] : ['--tp', state.tp]), ...(state.quantise === 'none' ? [] : ['--quantise', state.quantise])];
   }

@@ -37,6 +37,8 @@ const timesOf = (found) => figuresOf([
   ['arithmetic', found.flop ? `${rateOf(found.flop / (found.time_us * 1e-6), 'FLOP/s')} of ${rateOf(found.peak_flop_per_s, 'FLOP/s')}` : undefined],
   ['device memory', found.dram_bytes ? `${rateOf(found.dram_bytes / (found.time_us * 1e-6), 'B/s')} of ${rateOf(found.bandwidth_bytes_per_s, 'B/s')}` : undefined],
   ['kernels', found.kernels ? String(found.kernels) : undefined],
+  ['power, repeated', found.power_w ? `${numberText(found.power_w, 3)} W` : undefined],
+  ['energy of a run', found.energy_j ? scaledText(found.energy_j, [['J', 1], ['mJ', 1e-3], ['µJ', 1e-6]]) : undefined],
 ]);
 
 const resourceNames = {

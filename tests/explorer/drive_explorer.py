@@ -259,6 +259,16 @@ def check_files(browser, root):
     check(browser.run("document.querySelectorAll('.own figure svg .point').length") > 20, "the chart of measured against predicted is not drawn")
     text = drop(browser, "report.sqlite", (traces / "data" / "nsys_report.sqlite").read_bytes())
     check("SQLite" in text and "ridge trace report.sqlite" in text, f"a database is not refused with the command that reads it: {text[:300]}")
+    text = drop(browser, "run.ncu-rep", b"NVR\0\1\2")
+    check("ncu --import run.ncu-rep --csv --page raw > run.csv" in text, f"a report of Nsight Compute is not refused with what to do: {text[:300]}")
+    text = drop(browser, "run.nsys-rep", b"\0\1\2")
+    check("nsys export --type sqlite run.nsys-rep" in text, f"a report of Nsight Systems is not refused with what to do: {text[:300]}")
+    text = drop(browser, "config.json", (root / "tests" / "fuzz" / "corpus" / "config" / "gpt2.json").read_bytes())
+    check("Verdict" in text and "tokens/s" in text, f"a model's config is not planned: {text[:300]}")
+    text = drop(browser, "row_sums.sass", (root / "tests" / "kernel" / "data" / "row_sums.sass").read_bytes())
+    check("instructions" in text, f"the code of a kernel is not read: {text[:300]}")
+    text = drop(browser, "row_sums.cubin", (root / "tests" / "kernel" / "data" / "row_sums.cubin").read_bytes())
+    check("nvdisasm -hex row_sums.cubin" in text, f"a binary is not refused with what to do: {text[:300]}")
     text = drop(browser, "shapes.csv", b"op,m,n,k\nmatmul,4096,4096,4096\nmatmul,1024,1024,1024\n")
     check("4096" in text, f"a table of shapes is not read: {text[:300]}")
     text = drop(browser, "broken.json", b"{\"traceEvents\": [")
@@ -270,6 +280,17 @@ def overflow(browser):
         const b = n.getBoundingClientRect();
         return b.width && b.right > innerWidth + 1 && !n.closest('pre, code, svg, .table, .texts');
     }).map((n) => n.tagName + '.' + n.className + ' ' + n.textContent.slice(0, 30)).slice(0, 5)""")
+
+
+def check_every_question(browser):
+    """Every question of every view has an answer at once, with nothing but the sizes that it starts with."""
+    questions = {"memory": ("what", ("attention", "model")), "model": ("show", ("step", "serving", "load", "plan")), "compare": ("what", ("operation", "model", "years"))}
+    for view, (name, values) in questions.items():
+        for value in values:
+            show(browser, f"#{view}?{name}={value}")
+            browser.run("(async () => { for (let i = 0; i < 200 && (i < 5 || document.querySelector('.stale, .waiting')); ++i) await new Promise((done) => setTimeout(done, 50)); })()")
+            found = browser.run("[document.querySelector('.answer .problem')?.textContent, document.querySelectorAll('.answer figure svg, .answer .bars, .answer table').length]")
+            check(not found[0] and found[1], f"{view}, {value}: {found[0] or 'nothing is drawn'}")
 
 
 def check_looks(browser, page, folder, axe):
@@ -309,6 +330,7 @@ def main():
         check_answers(browser, str(ridge))
         explorer_controls.check_controls(browser, str(ridge))
         explorer_controls.check_slow_views(browser, str(ridge))
+        check_every_question(browser)
         check_address(browser, page)
         explorer_lessons.check_lessons(browser)
         check_files(browser, root)

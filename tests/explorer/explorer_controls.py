@@ -175,7 +175,7 @@ def check_controls(browser, ridge):
 def check_slow_views(browser, ridge):
     """Plan and serving, which the worker answers: the drawn verdict and points are the program's."""
     program = Program(ridge)
-    for address, word in (("#model?show=plan&model=llama-3.1-70b", "verdict"), ("#model?show=plan&phase=train&model=llama-3.2-1b&seq=1024", "verdict"), ("#model?show=serving&model=qwen3-8b", "serving")):
+    for address, word in (("#model?show=plan&model=llama-3.1-70b", "verdict"), ("#model?show=plan&phase=train&model=llama-3.2-1b&seq=1024", "verdict"), ("#model?show=serving&model=qwen3-8b", "serving"), ("#model?show=load&rate=2,5", "load")):
         browser.run(f"location.hash = {json.dumps(address)}; new Promise((done) => setTimeout(done, 100))")
         browser.run("(async () => { for (let i = 0; i < 600 && !document.querySelector('.answer .page'); ++i) await new Promise((done) => setTimeout(done, 50)); })()")
         text = browser.run("document.querySelector('.answer').textContent")
@@ -183,6 +183,11 @@ def check_slow_views(browser, ridge):
         answer = program.answer(words)
         if word == "verdict":
             check(answer["verdict"] in text, f"{address}: the verdict '{answer.get('verdict')}' is not drawn")
+        elif word == "load":
+            cells = browser.run("[...document.querySelectorAll('.answer td')].map((n) => n.textContent)")
+            drawn = [value_of(cell, TIMES) for cell in cells if len(cell.split()) == 2 and cell.split()[1] in TIMES]
+            latencies = [load["ttft"]["p50_us"] for load in answer["loads"]]
+            check(len(latencies) == 2 and all(any(same(cell, latency) for cell in drawn) for latency in latencies), f"{address}: latencies {latencies} are not all drawn")
         else:
             cells = browser.run("[...document.querySelectorAll('.answer td')].map((n) => Number(n.textContent))")
             rates = [point["tokens_per_s_per_gpu"] for point in answer["points"] if point["fits"]]
