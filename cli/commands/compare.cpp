@@ -16,6 +16,7 @@
 #include "cli/options/operation_command.h"
 #include "cli/options/sweep_plan.h"
 #include "cli/options/sweep_range.h"
+#include "cli/views/memory.h"
 #include "cli/views/prediction.h"
 #include "hardware/error.h"
 #include "hardware/json.h"
@@ -197,6 +198,31 @@ void write_refusals(const Context& context, const Comparison& comparison) {
     }
 }
 
+/// Says which state of the L2 was assumed, where the other would change the comparison.
+void write_cache_state(const Context& context, const Comparison& comparison,
+                       const SweepPlan& plan) {
+    constexpr double worth_a_word = 1.2;  // wider than most bands
+    const auto is_state = [](const SweptField& each) { return each.field == model::Field::l2; };
+    if (!model::applies(plan.kind, model::Field::l2) || plan.fixed.has(model::Field::l2) ||
+        std::any_of(plan.swept.begin(), plan.swept.end(), is_state)) {
+        return;
+    }
+    double most = 1.0;
+    for (Answer cold : comparison.answers) {
+        const auto* warm = std::get_if<model::Prediction>(&cold.outcome);
+        if (warm == nullptr) continue;
+        const Time before = warm->time;
+        cold.parameters.set(model::Field::l2, "cold");
+        predict(cold);
+        const auto* after = std::get_if<model::Prediction>(&cold.outcome);
+        if (after != nullptr) most = std::max(most, after->time.base() / before.base());
+    }
+    if (most < worth_a_word) return;
+    write_sentence(context, fmt::format("Assumed: what fits into the L2 cache is there (l2=warm). "
+                                        "From DRAM (--l2 cold) up to {}x as long.",
+                                        format_number(most, 2)));
+}
+
 /// Draws the comparison: places are the values of the first column, classes those of the others.
 void draw(const Context& context, const ChartOutput& chart, const Comparison& comparison,
           const std::string& title) {
@@ -248,6 +274,7 @@ void write_rows(const Context& context, const Comparison& comparison, const Swee
             write_text(context.out, fitted(comparison_table(comparison),
                                            {"of peak", "80 % band", "rate", "bound"}, width));
             write_refusals(context, comparison);
+            write_cache_state(context, comparison, plan);
             return;
     }
 }

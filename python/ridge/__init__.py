@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from ._answer import Answer, Answers, InputError
 from ._command import (
     calibrate,
+    check,
     command,
     compare,
     diagnose,
@@ -52,6 +53,7 @@ __all__ = [
     "Roofline",
     "__version__",
     "calibrate",
+    "check",
     "command",
     "compare",
     "diagnose",

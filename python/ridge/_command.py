@@ -15,6 +15,7 @@ from . import _core
 from ._answer import Answer, Answers, InputError
 
 
+_exceeded = 4  # the exit code of an answer whose bound is exceeded
 _repeated = {"op", "records", "where", "gpu_file"}
 
 
@@ -45,7 +46,7 @@ def command(*words: str, _input: str = "", **options: Any) -> str:
     `head_dim=128`, a flag is `True`, lists are lists: `gpu=["h100", "b200"]`.
     """
     code, out, err, field = _core.run([*words, *_words(options)], input=_input)
-    if code != 0:
+    if code != 0 and not (code == _exceeded and out):
         message = err.strip().removeprefix("ridge: ") if hasattr(str, "removeprefix") else err.strip()
         first = message.split("\ntry: ")[0]
         prefix = f"ridge {words[0]}: " if words else ""
@@ -198,6 +199,11 @@ def calibrate(**options: Any) -> Any:
 def effect(name: str | None = None, **options: Any) -> Any:
     """A lesson of GPU performance, predicted, measured and explained; without a name the list of lessons."""
     return _answers(_json("effect", **options) if name is None else _json("effect", name, **options))
+
+
+def check(baseline: str | os.PathLike[str], now: str | os.PathLike[str], **options: Any) -> Answer:
+    """Whether anything became slower between two measurements (`ridge check --help`): traces, records or tables."""
+    return Answer(_json("check", os.fspath(baseline), os.fspath(now), **options))
 
 
 def trace(*files: str | os.PathLike[str], **options: Any) -> Answer:

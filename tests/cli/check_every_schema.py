@@ -30,6 +30,7 @@ QUESTIONS = {
     "trace": ["trace {root}/tests/programs/traces/trace_llama_prefill.json.gz", "trace {root}/tests/programs/traces/trace_gpt2_train.json.gz --gpu h200-sxm",
               "trace {root}/tests/programs/traces/kernels_h200.ridge", "trace {root}/tests/programs/data/ncu_torch.csv"],
     "validation": ["validate {root}/records/h200-sxm/copy.jsonl.gz", "validate {root}/records/h100-sxm-calls/matmul.jsonl.gz " + GPU],
+    "check": ["check {root}/docs/examples/times.csv {root}/docs/examples/times.csv", "check {root}/records/h200-sxm/copy.jsonl.gz {root}/records/h200-sxm/copy.jsonl.gz"],
     "memory": ["vram matmul --m 64 --n 64 --k 64", "vram softmax --rows 64 --cols 64 --pass training " + GPU],
     "attention-memory": ["vram attention --heads 8 --seq 1024 --head-dim 64", "vram attention --heads 8 --seq 1024 --head-dim 64 --pass training --impl torch-flash " + GPU],
     "kv-cache": ["vram kv-cache --kind gqa --layers 32 --kv-heads 8 --head-dim 128", "vram kv-cache --kind gqa --layers 32 --kv-heads 8 --head-dim 128 --seq 8192 --block 16 " + GPU],

@@ -154,6 +154,7 @@ const questionsFor = (seed, count, root, folder, {operations, gpus, presets, les
     [1, () => ['gpus', 'show', pick(gpus), ...format('json', 'table')]],
     [1, () => ['trace', pick(traces), ...format('json', 'table'), ...(chance(0.5) ? gpu() : [])]],
     [1, () => ['validate', pick(records), ...format('json', 'table')]],
+    [1, () => ['check', pick([...timed, ...records, ...traces]), pick([...timed, ...records, ...traces, ...strangers]), ...format('json', 'table', 'md')]],
     // `fit` is not in the page, so that its help differs.
     [1, () => [pick(['ops', 'gpus', 'validate', 'nonsense', 'measure', 'doctor', 'serve', 'kernel', 'plan']), '--help']],
   ];

@@ -148,6 +148,7 @@ class Commands(unittest.TestCase):
             (ridge.kernel(ROOT / "tests/kernel/data/row_sums.sass", gpu=GPU), ["kernel", str(ROOT / "tests/kernel/data/row_sums.sass"), "--gpu", GPU]),
             (ridge.trace(TRACE, gpu=GPU), ["trace", str(TRACE), "--gpu", GPU]),
             (ridge.validate(RECORDS), ["validate", str(RECORDS)]),
+            (ridge.check(RECORDS, RECORDS), ["check", str(RECORDS), str(RECORDS)]),
         ]
         functions = {words[0] for _, words in cases} | {"predict", "sweep", "roofline", "explore", "calibrate"}
         # These measure, write files or settings, or belong to a shell.
