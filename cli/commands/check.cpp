@@ -80,8 +80,8 @@ Action build_check(CommandLine& line, std::span<const std::string> /*arguments*/
     line.footer(
         "Examples:\n"
         "  ridge check baseline.json.gz now.json.gz\n"
-        "  ridge check baseline/ now/ --budget 2% --junit check.xml   # several runs of each\n"
-        "  ridge check old.csv new.csv --format md                    # for a pull request\n"
+        "  ridge check baseline/ now/ --budget 2% --junit check.xml  # several runs\n"
+        "  ridge check old.csv new.csv --format md                   # a pull request\n"
         "Exit code 4: something is slower than the budget allows. 2: nothing could be judged.");
     return [command](const Context& context) { return run_check(context, *command); };
 }

@@ -307,13 +307,16 @@ Action build_effect(CommandLine& line, std::span<const std::string> /*arguments*
     line.flag("--measure", options->measure, "measure on the GPU at hand");
     line.option("--save", options->save,
                 "folder for the records of --measure; what is recorded there is not measured again")
-        .value("FOLDER");
+        .value("FOLDER")
+        .group("With --measure");
     line.option("--seconds", options->seconds, "longest time to spend sampling one operation")
         .value("SECONDS")
-        .in_range(0.001, 3600.0);
+        .in_range(0.001, 3600.0)
+        .group("With --measure");
     line.option("--budget", options->budget, "time limit of the whole run")
         .value("SECONDS")
-        .in_range(0.001, 1e6);
+        .in_range(0.001, 1e6)
+        .group("With --measure");
     line.flag("--all-charts", options->all_charts, "every chart, not only the first");
     for (const effects::Effect& effect : effects::effects()) {
         for (const effects::Knob* knob : effect.knobs) {
