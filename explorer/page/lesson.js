@@ -149,7 +149,7 @@ const studyOf = (it, state) => {
   const said = (list) => (list || []).filter(Boolean).map((each) => (typeof each === 'string' ? plainly(each) : each));
   const claims = it.counted || !model.refused ? said(it.facts?.(figures, model)) : [];
   if (model.refused) claims.push(plainly(`${model.title}: ${model.refused}.`.replace('..', '.')));
-  else if (model.grade === 'datasheet') claims.push(plainly(`Of ${model.title} ridge knows only the data sheet: its kernels are not modelled, so times are bounds.`));
+  else if (model.grade === 'datasheet') claims.push(plainly(`Of ${model.title} ridge knows only the data sheet: its kernels are not modelled, so what rests on their times is left out.`));
   else claims.push(...said(it.claims?.(figures, model)));
   const modelled = !model.refused && model.grade !== 'datasheet';
   return {figures, claims, modelled, grade: model.grade, refused: model.refused, guess: it.guess && guessOf(it.guess, figures, it.guess.counted || modelled)};
