@@ -30,7 +30,9 @@ std::vector<FreeParameter> table_parameters(const model::Machine& machine) {
 
 std::vector<FreeParameter> record_parameters(const model::Machine& machine) {
     auto all = free_parameters("memory", model::Origin::records, machine);
-    append(all, free_parameters("l2", model::Origin::records, machine));
+    for (const FreeParameter& each : free_parameters("l2", model::Origin::records, machine)) {
+        if (each.parameter->name != "dirty") all.push_back(each);  // PyTorch's records tell it
+    }
     append(all, free_parameters("bundled", model::Origin::records, machine));
     return all;
 }

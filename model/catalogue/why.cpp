@@ -1,5 +1,6 @@
 #include "model/catalogue/why.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "hardware/error.h"
@@ -33,6 +34,21 @@ std::vector<hardware::Source> sources_of(const Description& file, const Datum& d
     return sources;
 }
 
+/// "the fields model.a.x, model.b.x and 3 more have it in their names"; "" if none of the device does.
+std::string fields_with(const Description& device, std::string_view part) {
+    std::vector<std::string> found;
+    for (const auto& [path, datum] : device.data) {
+        if (path.find(part) != std::string::npos) found.push_back(path);
+    }
+    if (part.empty() || found.empty()) return {};
+    std::sort(found.begin(), found.end());
+    constexpr std::size_t most = 8;
+    std::string text = found.front();
+    for (std::size_t i = 1; i < std::min(most, found.size()); ++i) text += ", " + found[i];
+    if (found.size() > most) text += " and " + std::to_string(found.size() - most) + " more";
+    return "fields with it in their names: " + text;
+}
+
 const Datum& datum_of(const Catalogue& gpus, const Description& device, std::string_view path) {
     const Datum* const datum = device.find(path);
     if (datum != nullptr) return *datum;
@@ -40,6 +56,11 @@ const Datum& datum_of(const Catalogue& gpus, const Description& device, std::str
     if (fields.find(path) != nullptr) {
         throw InputError(device.name + " has no " + std::string(path), {},
                          "`ridge gpus show " + device.name + " --all` lists what it has");
+    }
+    const std::string with = fields_with(device, path);
+    if (!with.empty()) {
+        throw InputError("\"" + std::string(path) + "\" is not the whole name of a field", {},
+                         with);
     }
     const std::string nearest = fields.nearest(path);
     throw InputError("unknown field \"" + std::string(path.substr(0, 80)) + "\"", {},

@@ -320,6 +320,8 @@ TEST_CASE("a carried value has the sources of the chip that it comes from", "[ca
     CHECK_THAT(trees.sources.at(0).command.str(), contains_text("ridge fit residual"));
     CHECK_THROWS_WITH(why(all, "h100-sxm", "dram.bandwith"),
                       contains_text("did you mean dram.bandwidth?"));
+    CHECK_THROWS_WITH(why(all, "h100-sxm", "matmul.tf32"),
+                      contains_text("fields with it in their names: model.matmul.tf32."));
     CHECK_THROWS_WITH(why(all, "t4", "link.total"), contains_text("t4 has no link.total"));
 }
 
