@@ -6,14 +6,13 @@
 //
 // Method. A pipeline is as fast as its slowest stage, here the last: ceil(layers / stages) layers
 // and the head. Serving: the sequences of a copy go round in as many groups as there are stages, so
-// that every stage works; a token takes stages x (stage + handover). Training: one forward and one
-// backward pass in turn (1F1B), so a step of m micro-batches takes (m + stages - 1) times a stage
-// (W17, W18 of docs/models.md). The first stage keeps the activations of as many
-// micro-batches as there are stages.
+// that every stage works; a token takes stages x (stage + handover). Training replays blocks
+// (training_step.h). The first stage keeps the activations of as many micro-batches as there are stages
+// (W17, W18 of docs/models.md).
 // Context parallelism: each GPU holds 1/c of every sequence; keys and values of a layer are gathered
 // before its attention, forward and backward, and their gradients are summed; causal work is spread
 // evenly (zigzag).
-// Limits: not compared with measurements. Stages hold whole layers and are not balanced around the
+// Limits: serving was not compared with measurements. Stages hold whole layers and are not balanced around the
 // head. Context parallelism is for training only; attention with a window counts as whole.
 #pragma once
 
