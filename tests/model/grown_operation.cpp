@@ -73,6 +73,11 @@ struct Grow {
         grow(larger, op, "heads", &SparseAttention::heads);
         return larger;
     }
+    Larger operator()(const MixedAttention& op) const {
+        Larger larger = one(op, "decodes", &MixedAttention::decodes);
+        grow(larger, op, "decode_kv", &MixedAttention::decode_kv);
+        return larger;
+    }
     Larger operator()(const Recurrence& op) const {
         Larger larger = one(op, "batch", &Recurrence::batch);
         if (op.phase != RecurrencePhase::generation) grow(larger, op, "seq", &Recurrence::seq);

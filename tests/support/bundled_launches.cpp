@@ -128,6 +128,7 @@ struct Expected {
     std::optional<Launches> operator()(const model::Mla&) const { return std::nullopt; }
     std::optional<Launches> operator()(const model::Moe&) const { return std::nullopt; }
     std::optional<Launches> operator()(const model::SparseAttention&) const { return std::nullopt; }
+    std::optional<Launches> operator()(const model::MixedAttention&) const { return std::nullopt; }
     std::optional<Launches> operator()(const model::Recurrence&) const { return std::nullopt; }
     std::optional<Launches> operator()(const model::TokenWise&) const { return std::nullopt; }
     std::optional<Launches> operator()(const model::Collective&) const { return std::nullopt; }
