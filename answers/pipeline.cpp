@@ -27,7 +27,7 @@ programs::Entry exchange(const programs::Entry& attention, CollectiveKind kind, 
     entry.count = attention.count;
     entry.name = kind == CollectiveKind::all_gather ? "keys and values: all_gather"
                                                     : "keys and values: reduce_scatter";
-    entry.module = programs::Module::communication;
+    entry.module = programs::Module::attention;  // whose wrapper runs it
     entry.pass = attention.pass;
     entry.first_layer = attention.first_layer;
     return entry;

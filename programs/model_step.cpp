@@ -219,7 +219,7 @@ class StepReplay {
     /// What a wrapper's Python takes around a collective.
     [[nodiscard]] Time around(const Entry& entry) const {
         const bool of_attention =
-            step_.attention_wrapper != nullptr && entry.name.starts_with("keys and values");
+            step_.attention_wrapper != nullptr && entry.module == Module::attention;
         const Wrapper* const wrapper = of_attention ? step_.attention_wrapper : step_.wrapper;
         return wrapper == nullptr ? Time{} : wrapper->per_collective * host_.launch;
     }
