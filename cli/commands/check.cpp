@@ -82,7 +82,7 @@ Action build_check(CommandLine& line, std::span<const std::string> /*arguments*/
         "  ridge check baseline.json.gz now.json.gz\n"
         "  ridge check baseline/ now/ --budget 2% --junit check.xml  # several runs\n"
         "  ridge check old.csv new.csv --format md                   # a pull request\n"
-        "Exit code 4: something is slower than the budget allows. 2: nothing could be judged.");
+        "Exit code 4: something is slower than the budget allows. 2: no verdict.");
     return [command](const Context& context) { return run_check(context, *command); };
 }
 

@@ -222,7 +222,7 @@ Action build_model(CommandLine& line, std::span<const std::string> /*arguments*/
         "      --software serving\n"
         "  ridge model ./my-model --phase train --batch 4 --seq 2048 --gpu h100-sxm\n"
         "  ridge model llama-3.2-1b --phase train --pp 4 --micro-batches 8 --gpu h200-sxm\n"
-        "  ridge model llama-3.2-1b --phase train --gpus 1:8:*2 --gpu h200-sxm -o scaling.svg\n"
+        "  ridge model llama-3.2-1b --phase train --gpus 1:8:*2 --gpu h200-sxm -o s.svg\n"
         "  ridge model llama-3.1-8b --serve --tpot '30 ms' --price 3.5 --gpu h100-sxm \\\n"
         "      --software serving --tp 1,2,4 -o front.svg\n"
         "  ridge model llama-3.1-8b --gpu h100-sxm -o roofline.svg --chart roofline\n"

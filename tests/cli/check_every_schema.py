@@ -27,6 +27,8 @@ QUESTIONS = {
     "step": ["model llama-3.2-1b " + GPU, "model gpt2 --phase train", "model qwen3-30b-a3b --phase decode --software serving " + GPU,
              "model llama-3.2-1b --phase decode --quantise fp8 --gpu k80"],
     "serving": ["model llama-3.2-1b --serve " + GPU, "model llama-3.2-1b --serve --tpot 5ms --price 2 --tp 1,2 --price-kwh 0.3 --grid-intensity 350 " + GPU],
+    "training": ["model llama-3.2-1b --phase train --pp 2 --micro-batches 4 --gpu h200-sxm"],
+    "scaling": ["model llama-3.2-1b --phase train --gpus 1,2 --gpu h200-sxm"],
     "trace": ["trace {root}/tests/programs/traces/trace_llama_prefill.json.gz", "trace {root}/tests/programs/traces/trace_gpt2_train.json.gz --gpu h200-sxm",
               "trace {root}/tests/programs/traces/kernels_h200.ridge", "trace {root}/tests/programs/data/ncu_torch.csv"],
     "validation": ["validate {root}/records/h200-sxm/copy.jsonl.gz", "validate {root}/records/h100-sxm-calls/matmul.jsonl.gz " + GPU],
