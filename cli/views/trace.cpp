@@ -95,9 +95,10 @@ void write_head(const Context& context, const TraceReport& report) {
             fmt::format("{}: {}{}.", known, then,
                         report.left_out.empty() ? "" : "; " + printable(report.left_out.text())));
     } else {
-        write_sentence(context, fmt::format("{}; there the prediction is off by {} on average, "
-                                            "weighted by time.",
-                                            known, percent(report.weighted_error)));
+        const std::string off =
+            fmt::format("; there the prediction is off by {} on average, weighted by time",
+                        percent(report.weighted_error));
+        write_sentence(context, known + (report.modelled_share > 0.0 ? off : "") + ".");
     }
     if (report.modelled_share > 0.0 && !report.elsewhere) {
         write_sentence(context,

@@ -22,6 +22,8 @@ TEST_CASE("an object begins with its schema, which the documentation lists") {
         {"training", "model llama-3.2-1b --phase train --pp 4 --micro-batches 4 --gpu h200-sxm"},
         {"scaling", "model smollm2-135m --phase train --gpus 1:4 --gpu h200-sxm"},
         {"trace", "trace " + traces + "/trace_llama_prefill.json.gz"},
+        {"check",
+         "check " + traces + "/trace_gpt2_train.json.gz " + traces + "/trace_gpt2_train.json.gz"},
         {"validation", "validate " + std::string(RIDGE_RECORDS) + "/h200-sxm/copy.jsonl.gz"},
         {"memory", "vram matmul --m 64 --n 64 --k 64"},
         {"attention-memory", "vram attention --heads 8 --seq 1024 --head-dim 64"},
