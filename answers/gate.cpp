@@ -61,17 +61,25 @@ struct Sides {
     std::array<Side, 2> of;
 
     [[nodiscard]] bool common() const { return !of[0].medians.empty() && !of[1].medians.empty(); }
-    /// One run a side with as many calls: the k-th call of one is compared with the k-th of the other,
-    /// because the calls of an operator differ by what ran before them.
+    /// All runs have as many calls: the k-th calls are compared, because the calls of an operator
+    /// differ by what ran before them.
     [[nodiscard]] bool paired() const {
-        return of[0].runs.size() == 1 && of[1].runs.size() == 1 &&
-               of[0].runs.front().size() == of[1].runs.front().size();
+        const std::size_t calls = of[0].runs.front().size();
+        return std::all_of(of.begin(), of.end(), [calls](const Side& side) {
+            return std::all_of(side.runs.begin(), side.runs.end(),
+                               [calls](const auto& run) { return run.size() == calls; });
+        });
     }
+    /// Of each call, between the means of the runs.
     [[nodiscard]] std::vector<double> differences() const {
-        std::vector<double> found;
-        const auto& before = of[0].runs.front();
-        const auto& now = of[1].runs.front();
-        for (std::size_t i = 0; i < before.size(); ++i) found.push_back(now[i] - before[i]);
+        std::vector<double> found(of[0].runs.front().size(), 0.0);
+        for (std::size_t which = 0; which < of.size(); ++which) {
+            const auto& runs = of.at(which).runs;
+            const double weight = (which == 0 ? -1.0 : 1.0) / static_cast<double>(runs.size());
+            for (const auto& run : runs) {
+                for (std::size_t k = 0; k < found.size(); ++k) found[k] += weight * run[k];
+            }
+        }
         return found;
     }
     [[nodiscard]] double log_ratio() const {
@@ -143,7 +151,8 @@ double side_variance(const Side& side, double noise, bool paired) {
     if (!paired) {
         for (const auto& run : side.runs) {
             const double spread = log_spread(run, measure::median_of(run));
-            within = std::max(within, of_median * spread * spread / static_cast<double>(run.size()));
+            within =
+                std::max(within, of_median * spread * spread / static_cast<double>(run.size()));
         }
     }
     return std::max(between, within) / runs;
@@ -152,13 +161,13 @@ double side_variance(const Side& side, double noise, bool paired) {
 double error_of(const Sides& sides, const Noise& noise) {
     const double usual = noise.of(sides);
     const bool paired = sides.paired();
-    double variance = side_variance(sides.of[0], usual, paired) +
-                      side_variance(sides.of[1], usual, paired);
+    double variance =
+        side_variance(sides.of[0], usual, paired) + side_variance(sides.of[1], usual, paired);
     if (paired) {
         const std::vector<double> differences = sides.differences();
         const double spread = log_spread(differences, measure::median_of(differences));
-        variance = std::max(variance, of_median * spread * spread /
-                                          static_cast<double>(differences.size()));
+        variance = std::max(variance,
+                            of_median * spread * spread / static_cast<double>(differences.size()));
     }
     return std::sqrt(variance);
 }
@@ -294,8 +303,8 @@ void add_notes(GateReport& report, std::span<const TimedRun> before,
     const auto added = report.counts[static_cast<std::size_t>(Trend::added)];
     const auto removed = report.counts[static_cast<std::size_t>(Trend::removed)];
     if (added + removed > 0) {
-        report.notes.push_back(
-            fmt::format("{} only in the baseline, {} only now: compared in the sum.", removed, added));
+        report.notes.push_back(fmt::format(
+            "{} only in the baseline, {} only now: compared in the sum.", removed, added));
     }
 }
 
@@ -307,7 +316,7 @@ GateVerdict verdict_for(const GateReport& report) {
         return GateVerdict::slower;
     }
     return count(Trend::same) + count(Trend::faster) > 0 ? GateVerdict::within
-                                                           : GateVerdict::not_measured;
+                                                         : GateVerdict::not_measured;
 }
 
 }  // namespace
@@ -347,13 +356,12 @@ GateReport compare(std::span<const TimedRun> before, std::span<const TimedRun> n
 
 std::string_view name_of(Trend trend) {
     constexpr std::array<std::string_view, trend_count> names{"slower",    "faster", "same",
-                                                               "undecided", "added",  "removed"};
+                                                              "undecided", "added",  "removed"};
     return names.at(static_cast<std::size_t>(trend));
 }
 
 std::string_view name_of(GateVerdict verdict) {
-    constexpr std::array<std::string_view, 3> names{"within the budget", "slower",
-                                                    "not measured"};
+    constexpr std::array<std::string_view, 3> names{"within the budget", "slower", "not measured"};
     return names.at(static_cast<std::size_t>(verdict));
 }
 
