@@ -328,7 +328,10 @@ const Field* Schema::Content::make(std::string_view path) const {
     const auto known = made_by_path.find(path);
     if (known != made_by_path.end()) return known->second;
     const auto pattern = std::find_if(patterns.begin(), patterns.end(), [path](const Field* each) {
-        return matched(each->path, path) == Match::whole;
+        // Most patterns end otherwise, which is quicker to see than their parts.
+        const std::string_view form = each->path;
+        return path.ends_with(form.substr(form.rfind('*') + 1)) &&
+               matched(form, path) == Match::whole;
     });
     if (pattern == patterns.end() || is_pattern(path) || made.size() == most_made) return nullptr;
     made.push_back(**pattern);
