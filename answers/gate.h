@@ -58,13 +58,13 @@ inline constexpr std::size_t trend_count = 6;
 struct ItemChange {
     std::string name;
     Trend trend = Trend::same;
-    Time before{};         ///< of all calls of a run
+    Time before{};  ///< of all calls of a run
     Time now{};
-    double ratio = 1.0;    ///< of the time of one call
-    double error = 0.0;    ///< standard error of ln ratio
+    double ratio = 1.0;  ///< of the time of one call
+    double error = 0.0;  ///< standard error of ln ratio
     std::int64_t calls_before = 0;
     std::int64_t calls_now = 0;
-    std::string why{};     ///< what changed with it; empty: nothing that was recorded
+    std::string why{};  ///< what changed with it; empty: nothing that was recorded
 
     [[nodiscard]] Time grown() const { return now - before; }
 };
@@ -73,7 +73,7 @@ enum class GateVerdict : std::uint8_t { within, slower, not_measured };
 
 struct GateOptions {
     double budget = 0.03;
-    double sure = 4.0;            ///< standard errors
+    double sure = 4.0;           ///< standard errors
     double least_share = 0.001;  ///< of the time of all items
 };
 

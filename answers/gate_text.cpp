@@ -65,8 +65,7 @@ std::string junit_of(const GateReport& report) {
     const auto count = [&report](Trend which) {
         return report.counts[static_cast<std::size_t>(which)];
     };
-    const bool total_fails =
-        report.verdict == GateVerdict::slower && count(Trend::slower) == 0;
+    const bool total_fails = report.verdict == GateVerdict::slower && count(Trend::slower) == 0;
     std::string xml = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
     xml += fmt::format(
         "<testsuite name=\"ridge check\" tests=\"{}\" failures=\"{}\" skipped=\"{}\">\n",
@@ -77,8 +76,9 @@ std::string junit_of(const GateReport& report) {
         xml += fmt::format("  <testcase classname=\"ridge.check\" name=\"{}\" time=\"{:.9f}\"",
                            xml_text(one.name), one.now.base());
         if (fails) {
-            xml += fmt::format(">\n    <failure message=\"{:+.1f} %\">{}</failure>\n  </testcase>\n",
-                               100.0 * (one.ratio - 1.0), xml_text(one.why));
+            xml +=
+                fmt::format(">\n    <failure message=\"{:+.1f} %\">{}</failure>\n  </testcase>\n",
+                            100.0 * (one.ratio - 1.0), xml_text(one.why));
         } else if (skipped) {
             xml += fmt::format(">\n    <skipped message=\"{}\"/>\n  </testcase>\n",
                                name_of(one.trend));

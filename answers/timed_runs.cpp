@@ -86,8 +86,7 @@ TimedRun run_of(const programs::Trace& trace, const programs::TraceReport& repor
         const programs::OperatorRow& row = report.operators[static_cast<std::size_t>(place)];
         const std::string& name = row.name.empty() ? row.kernel : row.name;
         TimedItem& item = items.at(row.shape.empty() ? name : name + " " + row.shape);
-        item.samples.push_back(
-            Time::from_base(static_cast<double>(instance.measured_ns) * 1e-9));
+        item.samples.push_back(Time::from_base(static_cast<double>(instance.measured_ns) * 1e-9));
         ++item.count;
         item.code = row.kernel;
     }

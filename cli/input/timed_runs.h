@@ -13,7 +13,6 @@ namespace ridge::cli {
 /// Each trace and each table is a run; the records of a file or of a folder are one. InputError if
 /// there is nothing with a time.
 [[nodiscard]] std::vector<answers::TimedRun> read_runs(const Context& context,
-                                                       const std::string& side,
-                                                       Machines& machines);
+                                                       const std::string& side, Machines& machines);
 
 }  // namespace ridge::cli

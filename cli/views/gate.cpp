@@ -14,9 +14,9 @@
 namespace ridge::cli {
 namespace {
 
-using answers::Trend;
 using answers::GateReport;
 using answers::ItemChange;
+using answers::Trend;
 
 constexpr std::size_t explained = 5;
 constexpr std::size_t whole = std::string::npos;  ///< a name of any length
@@ -102,8 +102,7 @@ void write_changes(const Context& context, const GateReport& report, std::size_t
     write_reasons(context, report);
 }
 
-void write_gate(const Context& context, const GateReport& report, std::size_t rows,
-                Format format) {
+void write_gate(const Context& context, const GateReport& report, std::size_t rows, Format format) {
     switch (format) {
         case Format::json:
             write_document(context.out, "check", to_json(report));

@@ -64,8 +64,8 @@ void CachingAllocator::mark_free(Block block) {
 void CachingAllocator::take_from_free(Block block) {
     Extent& extent = extents_[block];
     std::vector<Key>& free = pool_of(extent).free;
-    free.erase(std::lower_bound(free.begin(), free.end(),
-                                Key{extent.bytes, extent.address, block}));
+    free.erase(
+        std::lower_bound(free.begin(), free.end(), Key{extent.bytes, extent.address, block}));
 }
 
 /// Joins a neighbour in the same state to a block that is in no set.
@@ -108,9 +108,7 @@ std::ptrdiff_t CachingAllocator::best_fit(Pool& pool, std::int64_t bytes) const 
     auto it = std::lower_bound(pool.free.begin(), pool.free.end(), Key{bytes, -1, 0});
     if (it == pool.free.end()) return -1;
     if (options_.expandable_segments) {
-        const auto extent_at = [this](auto at) -> const Extent& {
-            return extents_[at->block];
-        };
+        const auto extent_at = [this](auto at) -> const Extent& { return extents_[at->block]; };
         const auto is_split = [](const Extent& extent) {
             return extent.previous >= 0 || extent.next >= 0;
         };

@@ -38,7 +38,8 @@ TimedRun gate_run(std::uint32_t seed, const Planted& planted = {}, const Spread&
     for (int i = 0; i < items; ++i) {
         const double own = 1.0 + spread.item * normal(random);
         const double us = 3.0 * std::pow(330.0, static_cast<double>(i * 7 % items) / items);
-        TimedItem item{.name = "op " + std::to_string(i), .count = 1 + i * 5 % 24, .code = "kernel"};
+        TimedItem item{
+            .name = "op " + std::to_string(i), .count = 1 + i * 5 % 24, .code = "kernel"};
         for (std::int64_t k = 0; k < item.count; ++k) {
             const double position = k == 0 ? 1.05 : 1.0;  // the first call finds a colder L2
             const double call = spread.call * spread.short_us / (spread.short_us + us);
@@ -85,7 +86,8 @@ TEST_CASE("an operator of 1 % of the time that takes 5 % longer is found, and na
         if (own < 0.01 * all) continue;
         const GateReport report = gate_of(before, gate_run(seed + 1, {item, 1.05}));
         ++planted;
-        found += report.verdict == GateVerdict::slower && report.changes.front().name == name ? 1 : 0;
+        found +=
+            report.verdict == GateVerdict::slower && report.changes.front().name == name ? 1 : 0;
     }
     CHECK(planted > 15);
     CHECK(found == planted);
