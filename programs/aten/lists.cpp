@@ -62,7 +62,7 @@ std::optional<Understood> lists_by_blocks(std::string_view name,
     Understood found{.family = OperatorFamily::optimizer, .basis = Basis::bytes};
     std::int64_t all = 0;
     // Blocks of small tensors have less than a chunk to do.
-    const auto filled = [&sizes](std::int64_t elements, std::int64_t whole) {
+    const auto filled = [](std::int64_t elements, std::int64_t whole) {
         return elements < 1
                    ? 1.0
                    : std::min(1.0, static_cast<double>(elements) /

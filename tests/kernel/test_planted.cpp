@@ -223,7 +223,9 @@ TEST_CASE("kernels that were written before the formulas changed and run after i
     CHECK(errors.mean <= fresh_mean_error);
     int little = 0;
     int clean = 0;
-    for (const auto& [name, split] : all) {
+    for (const auto& each : all) {
+        const auto& name = each.first;
+        const auto& split = each.second;
         little += split.unexplained <= 0.1 * split.measured ? 1 : 0;
         const bool named =
             std::any_of(split.parts.begin(), split.parts.end(),
