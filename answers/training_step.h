@@ -6,7 +6,7 @@
 //   step.wall, step.exposed, step.pipeline->bubble
 //
 // Method: a stage's passes are those of a model with its layers (embedding on the first, head on the
-// last), on GPU and host; `run_pipeline` replays them (P4 of docs/models.md). What follows the last
+// last), on GPU and host; `run_pipeline` replays them (W22 of docs/models.md). What follows the last
 // backward pass, the reductions over copies that are not hidden and the optimizer, is that of the
 // slowest stage. Without a pipeline, the step itself is replayed (programs/model_step.h), and each
 // micro-batch before the last is a step without an optimizer.
@@ -45,7 +45,7 @@ struct TrainingStep {
 };
 
 /// Bytes that each rank of a pipeline needs at most: weights, gradients and states of its stages, and the
-/// activations of the micro-batches that it holds. (P4)
+/// activations of the micro-batches that it holds. (W22)
 [[nodiscard]] std::vector<std::int64_t> memory_of_ranks(const programs::Architecture& architecture,
                                                         programs::Request request,
                                                         const TrainingShape& shape,

@@ -153,7 +153,7 @@ Time dispatch(const ModelStep& step, Pass pass, double kernels, const Host& host
     return kernels * host.per_update_kernel();
 }
 
-/// The launches of a training step, with their times on GPU and host. (P1 to P3)
+/// The launches of a training step, with their times on GPU and host. (W19 to W21)
 class StepReplay {
   public:
     StepReplay(const ModelStep& step, const StepTime& time, const model::Machine& machine,

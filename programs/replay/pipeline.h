@@ -5,7 +5,7 @@
 //   const PipelineRun run = run_pipeline(stages, shape);
 //   run.time, run.bubble      // share of the ranks' time in which they wait for others
 //
-// Method (P4 of docs/models.md): each rank works through its list of blocks in order: the forward or
+// Method (W22 of docs/models.md): each rank works through its list of blocks in order: the forward or
 // backward pass of one micro-batch through one of its stages. A block begins on the GPU when the block
 // before has ended, its input has come from the neighbour (whose end it follows by `send`) and the host
 // has begun to dispatch it; it ends when GPU and host are done with it. The host never waits for other

@@ -6,7 +6,7 @@
 //   const Replayed step = replay(launches, {.gap = 4.0 * us});
 //   step.wall, step.exposed   // communication with nothing beside it
 //
-// Method (P1 of docs/models.md): the host dispatches launches in their order. A launch begins when it has
+// Method (W19 of docs/models.md): the host dispatches launches in their order. A launch begins when it has
 // been dispatched, its lane is free (for kernels a gap later) and the launch that it waits for has ended.
 // Communication that becomes ready while a kernel runs begins when that kernel has ended, because the
 // kernel's blocks wait for multiprocessors ahead of it. While both lanes work, communication holds

@@ -6,7 +6,7 @@
 //   ddp.per_collective   // launches of a small kernel that the host needs more for each collective
 //
 // The numbers are data, calibration/wrappers.toml; the order of collectives follows from the stage of
-// ZeRO (model_run.cpp). P3 of docs/models.md.
+// ZeRO (model_run.cpp). W21 of docs/models.md.
 #pragma once
 
 #include <cstdint>
