@@ -1,5 +1,7 @@
 #include "cli/views/effect.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <ostream>
 
