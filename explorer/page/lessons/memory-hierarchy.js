@@ -34,7 +34,7 @@
     const far = left + f.levels[f.at].ns * scale;
     const x = share < 0.5 ? 46 + (far - 46) * share * 2 : far - (far - 46) * (share - 0.5) * 2;
     pen.dot(x, road, 8, {fill: share < 0.5 ? 'paper' : 'orange', stroke: 'orange', width: 3});
-    pen.text(0, road + 46, `${Math.floor(t / trip)} loads done`, {bold: true});
+    pen.text(0, road + 46, `loads done: ${Math.floor(t / trip)}`, {bold: true});
     pen.path([[left, 296], [left + 100 * scale, 296]], {stroke: 'soft', width: 2});
     pen.text(left, 290, '100 ns of travel', {size: 12, fill: 'soft'});
     pen.text(pen.w, 290, 'height: a step for ten times the bytes', {size: 12, fill: 'soft', align: 'right', fit: pen.w - left - 110});
