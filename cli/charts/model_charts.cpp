@@ -215,80 +215,87 @@ plot::Series front_series() {
     return front;
 }
 
-/// Draws the lines of all numbers of GPUs, the front if there are several, and what does not fit.
-plot::Chart front_chart(plot::Sweep sweep, std::map<std::int64_t, plot::Series> by_gpus,
-                        plot::Series front, std::size_t left_out) {
-    std::sort(front.points.begin(), front.points.end(),
-              [](const auto& a, const auto& b) { return a.x < b.x; });
-    const bool several = by_gpus.size() > 1;
-    for (auto& [gpus, series] : by_gpus) sweep.series.push_back(std::move(series));
-    if (several) sweep.series.push_back(std::move(front));
-    if (left_out > 0) {
-        sweep.notes.push_back(fmt::format(
-            "{} into memory.", left_out == 1 ? "1 point does not fit"
-                                             : fmt::format("{} points do not fit", left_out)));
+/// Points of servings: a line for each number of GPUs, the front if there are several lines, and a
+/// note of what does not fit.
+class FrontLines {
+  public:
+    explicit FrontLines(std::string title) {
+        sweep_.title = std::move(title);
+        sweep_.subtitle = "numbers: batch of points that no other point beats in both";
     }
-    return plot::sweep_chart(sweep);
-}
+    void axes(std::string x, std::string y) {
+        sweep_.x = {.title = std::move(x)};
+        sweep_.y = {.title = std::move(y)};
+    }
+    void leave_out() { ++left_out_; }
+    void add(const programs::ServingPoint& point, plot::SeriesPoint at, bool best) {
+        plot::Series& series = by_gpus_[point.gpus];
+        series.name = gpus_text(point.gpus);
+        if (best) front_.points.push_back({.x = at.x, .y = at.y});
+        series.points.push_back(std::move(at));
+    }
+    [[nodiscard]] bool empty() const { return by_gpus_.empty(); }
+    [[nodiscard]] plot::Chart chart() && {
+        std::sort(front_.points.begin(), front_.points.end(),
+                  [](const auto& a, const auto& b) { return a.x < b.x; });
+        const bool several = by_gpus_.size() > 1;
+        for (auto& [gpus, series] : by_gpus_) sweep_.series.push_back(std::move(series));
+        if (several) sweep_.series.push_back(std::move(front_));
+        if (left_out_ > 0) {
+            sweep_.notes.push_back(fmt::format(
+                "{} into memory.", left_out_ == 1
+                                       ? "1 point does not fit"
+                                       : fmt::format("{} points do not fit", left_out_)));
+        }
+        return plot::sweep_chart(sweep_);
+    }
+
+  private:
+    plot::Sweep sweep_;
+    plot::Series front_ = front_series();
+    std::map<std::int64_t, plot::Series> by_gpus_;
+    std::size_t left_out_ = 0;
+};
 
 }  // namespace
 
 plot::Chart pareto_chart(const std::vector<programs::ServingPoint>& points,
                          const std::string& title) {
-    plot::Sweep sweep;
-    sweep.title = title;
-    sweep.subtitle = "numbers: batch of points that no other point beats in both";
-    sweep.x = {.title = "Tokens/s of a sequence"};
-    sweep.y = {.title = "Tokens/s of a GPU"};
-    plot::Series front = front_series();
-    std::map<std::int64_t, plot::Series> by_gpus;
-    std::size_t left_out = 0;
+    FrontLines lines(title);
+    lines.axes("Tokens/s of a sequence", "Tokens/s of a GPU");
     for (const programs::ServingPoint& point : points) {
         if (!point.fits) {
-            ++left_out;
+            lines.leave_out();
             continue;
         }
-        plot::Series& series = by_gpus[point.gpus];
-        series.name = gpus_text(point.gpus);
-        plot::SeriesPoint at =
-            named_point(point, 1.0 / point.tpot.in(units::s), point.per_gpu(), point.front);
-        if (point.front) front.points.push_back({.x = at.x, .y = at.y});
-        series.points.push_back(std::move(at));
+        const double rate = 1.0 / point.tpot.in(units::s);
+        lines.add(point, named_point(point, rate, point.per_gpu(), point.front), point.front);
     }
-    return front_chart(std::move(sweep), std::move(by_gpus), std::move(front), left_out);
+    return std::move(lines).chart();
 }
 
 plot::Chart energy_chart(const std::vector<programs::ServingPoint>& points,
                          const std::string& title) {
-    plot::Sweep sweep;
-    sweep.title = title;
-    sweep.subtitle = "numbers: batch of points that no other point beats in both";
-    sweep.x = {.title = "Time between two tokens (ms)"};
-    sweep.y = {.title = "Joules a token"};
-    plot::Series front = front_series();
-    std::map<std::int64_t, plot::Series> by_gpus;
-    std::size_t left_out = 0;
+    FrontLines lines(title);
+    lines.axes("Time between two tokens (ms)", "Joules a token");
     const auto counts = [](const programs::ServingPoint& point) {
         return point.fits && point.per_token > Energy{};
     };
     for (const programs::ServingPoint& point : points) {
-        left_out += point.fits ? 0 : 1;
+        if (!point.fits) lines.leave_out();
         if (!counts(point)) continue;
         const bool best = std::none_of(points.begin(), points.end(), [&](const auto& other) {
             const bool no_worse = other.tpot <= point.tpot && other.per_token <= point.per_token;
             const bool better = other.tpot < point.tpot || other.per_token < point.per_token;
             return counts(other) && no_worse && better;
         });
-        plot::Series& series = by_gpus[point.gpus];
-        series.name = gpus_text(point.gpus);
         plot::SeriesPoint at =
             named_point(point, point.tpot.in(units::ms), point.per_token.base(), best);
         at.terms.push_back({"joules a token", format(point.per_token)});
-        if (best) front.points.push_back({.x = at.x, .y = at.y});
-        series.points.push_back(std::move(at));
+        lines.add(point, std::move(at), best);
     }
-    if (by_gpus.empty()) throw InputError("chart: no point has an energy");
-    return front_chart(std::move(sweep), std::move(by_gpus), std::move(front), left_out);
+    if (lines.empty()) throw InputError("chart: no point has an energy");
+    return std::move(lines).chart();
 }
 
 }  // namespace ridge::cli

@@ -1,11 +1,7 @@
 #include "model/sparse/mixed.h"
 
-#include <string>
-
 #include "model/core/real.h"
-#include "model/roof/account.h"
-#include "model/roof/band.h"
-#include "model/roof/roofline.h"
+#include "model/sparse/predict.h"
 
 namespace ridge::model {
 namespace {
@@ -43,17 +39,7 @@ Work mixed_work(const MixedAttention& op) {
 }
 
 Outcome predict(const MixedAttention& op, const Execution& execution, const Machine& machine) {
-    if (!machine.tensor_peak(op.type)) {
-        return NotModelled{"mixed_attention runs on tensor cores, which do not take dtype " +
-                           std::string(name_of(op.type)) + " on " + machine.name};
-    }
-    const Work work = mixed_work(op);
-    Prediction prediction = roofline(work, roofs_of(machine, op.type), machine);
-    prediction.implementation = Implementation::fused;
-    prediction.lower_bound = roofline_bound(work, prediction.peak, machine, execution.l2);
-    prediction.time += launch_gaps(machine, execution.launch, work.kernels);
-    apply_roofline_band(prediction);
-    return prediction;
+    return tensor_roofline(name_of(Operation(op)), op.type, mixed_work(op), execution, machine);
 }
 
 }  // namespace ridge::model

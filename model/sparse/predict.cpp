@@ -10,19 +10,22 @@
 
 namespace ridge::model {
 
-Outcome predict(const SparseAttention& op, const Execution& execution, const Machine& machine) {
-    if (!machine.tensor_peak(op.type)) {
-        return NotModelled{std::string(name_of(Operation(op))) +
-                           " runs on tensor cores, which do not take dtype " +
-                           std::string(name_of(op.type)) + " on " + machine.name};
+Outcome tensor_roofline(std::string_view name, DataType type, const Work& work,
+                        const Execution& execution, const Machine& machine) {
+    if (!machine.tensor_peak(type)) {
+        return NotModelled{std::string(name) + " runs on tensor cores, which do not take dtype " +
+                           std::string(name_of(type)) + " on " + machine.name};
     }
-    const Work work = sparse_work(op);
-    Prediction prediction = roofline(work, roofs_of(machine, op.type), machine);
+    Prediction prediction = roofline(work, roofs_of(machine, type), machine);
     prediction.implementation = Implementation::fused;
     prediction.lower_bound = roofline_bound(work, prediction.peak, machine, execution.l2);
     prediction.time += launch_gaps(machine, execution.launch, work.kernels);
     apply_roofline_band(prediction);
     return prediction;
+}
+
+Outcome predict(const SparseAttention& op, const Execution& execution, const Machine& machine) {
+    return tensor_roofline(name_of(Operation(op)), op.type, sparse_work(op), execution, machine);
 }
 
 }  // namespace ridge::model
