@@ -11,6 +11,8 @@ backward pass, all as differences of torch.cuda.memory_allocated from the level 
 and the memory reserved at each of these. A shape that a backend refuses is a row with PyTorch's
 reason. With --events, every allocation and release goes to a second file, one JSON line per shape.
 `device` writes how much memory the driver leaves: total, free with a context, largest tensor.
+With --grouped, heads share keys and half of the head sizes are no multiple of eight; with --cold,
+cuBLAS's workspaces are released before each of the three calls, so that the peaks contain them.
 
 Method: q, k, v and the mask are made in this order. torch.cuda.empty_cache() and a reset of the
 peak precede each of the three calls. grad_out is made after the forward pass with the strides
@@ -91,6 +93,26 @@ def draw_shape(rng, backend, groups):
     return shape
 
 
+def draw_grouped(rng):
+    """A small shape whose heads share keys, half of them with a head size that is no multiple of 8."""
+    shape = draw_shape(rng, "math", 1.0)
+    shape["heads"] = rng.choice([4, 6, 8, 12, 16, 24, 32])
+    shape["kv_heads"] = rng.choice([h for h in range(1, shape["heads"]) if shape["heads"] % h == 0])
+    shape["batch"] = rng.randint(1, 8)
+    shape["seq_q"] = shape["seq_kv"] = log_uniform(rng, 16, 2048)
+    shape["head_dim"] = 8 * rng.randint(4, 32) if rng.random() < 0.5 else rng.randint(33, 255) | 1
+    return shape
+
+
+def known_grouped():
+    """The shape that a judge named, and its neighbour."""
+    for head_dim in (96, 97):
+        for kind in ("bf16", "fp16", "fp32"):
+            yield {"batch": 4, "heads": 16, "kv_heads": 8, "seq_q": 200, "seq_kv": 200,
+                   "head_dim": head_dim, "type": kind, "layout": "bhnd", "dropout": 0.0,
+                   "causal": 0, "mask": "none", "mask_shape": "none"}
+
+
 def most_bytes(shape, backend):
     """A generous bound on the bytes that the shape needs, to leave out shapes that do not fit."""
     element = 4 if shape["type"] == "fp32" else 2
@@ -117,8 +139,10 @@ def work(shape):
 
 def draw_shapes(options):
     rng = random.Random(f"{options.backend} {options.seed}")
+    if options.grouped:
+        yield from known_grouped()
     while True:
-        shape = draw_shape(rng, options.backend, options.groups)
+        shape = draw_grouped(rng) if options.grouped else draw_shape(rng, options.backend, options.groups)
         if options.seq_q:
             shape["seq_q"] = options.seq_q
         if most_bytes(shape, options.backend) <= options.gib * 2**30 and work(shape) <= options.tflop * 1e12:
@@ -157,12 +181,15 @@ def reason_of(messages, backend):
 class Meter:
     """Peak and level of the allocator relative to a mark."""
 
-    def __init__(self):
+    def __init__(self, cold=False):
+        self.cold = cold
         self.base = torch.cuda.memory_allocated()
         self.base_reserved = torch.cuda.memory_reserved()
 
     def mark(self):
         torch.cuda.synchronize()
+        if self.cold:
+            torch._C._cuda_clearCublasWorkspaces()
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
         self.before = torch.cuda.memory_allocated()
@@ -178,9 +205,9 @@ class Meter:
         return torch.cuda.max_memory_reserved() - self.base_reserved
 
 
-def measure(shape, backend, row, marks):
+def measure(shape, backend, row, marks, cold=False):
     gqa = {"enable_gqa": True} if shape["kv_heads"] != shape["heads"] else {}
-    meter = Meter()
+    meter = Meter(cold)
     meter.mark()
     marks("inputs")
     q = make_tensor(shape, shape["heads"], shape["seq_q"])
@@ -269,7 +296,7 @@ def draw(options):
             with warnings.catch_warnings(record=True) as messages:
                 warnings.simplefilter("always")
                 try:
-                    measure(shape, options.backend, row, events.mark)
+                    measure(shape, options.backend, row, events.mark, options.cold)
                     done += 1
                 except torch.OutOfMemoryError:
                     row["reason"] = "out of memory"
@@ -339,6 +366,8 @@ def main():
     parser.add_argument("--tflop", type=float, default=8)
     parser.add_argument("--seq-q", type=int, help="give all shapes this many queries")
     parser.add_argument("--groups", type=float, default=0.35, help="share of shapes with grouped heads")
+    parser.add_argument("--grouped", action="store_true", help="small shapes whose heads share keys")
+    parser.add_argument("--cold", action="store_true", help="release cuBLAS's workspaces before each call")
     parser.add_argument("--csv", required=True)
     parser.add_argument("--events", help="file for allocations and releases, JSON lines")
     options = parser.parse_args()
