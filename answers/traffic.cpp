@@ -51,11 +51,12 @@ Time transfer(const programs::Architecture& a, const Deployment& d, const Separa
 class Servers {
   public:
     Servers(const programs::Architecture& architecture, const TrafficQuestion& question,
-            const Place& place, std::int64_t cache_tokens)
+            const Place& place, std::int64_t cache_tokens, std::int64_t host_tokens)
         : architecture_(architecture),
           question_(question),
           place_(place),
           cache_tokens_(cache_tokens),
+          host_tokens_(host_tokens),
           times_(programs::StepParts(architecture, question.deployment, *place.machine,
                                      question.engine),
                  question.engine) {}
@@ -72,6 +73,7 @@ class Servers {
     const TrafficQuestion& question_;
     const Place& place_;
     std::int64_t cache_tokens_;
+    std::int64_t host_tokens_;
     StepTimes times_;
 };
 
@@ -82,9 +84,11 @@ std::vector<TrafficRun> Servers::together(const Requests& requests, std::int64_t
     for (const Requests& part : in_turn(requests, servers)) {
         runs.push_back(simulate(part,
                                 {.tokens = cache_tokens_,
+                                 .host_tokens = host_tokens_,
                                  .concurrency = each,
                                  .seed = question_.load.seed,
-                                 .skip = each},
+                                 .skip = each,
+                                 .longest = architecture_.value("positions")},
                                 times_));
     }
     return runs;
@@ -97,7 +101,11 @@ std::vector<TrafficRun> Servers::apart(const Requests& requests) {
     for (Requests part : in_turn(requests, separate.prompts)) {
         Requests prompts = part;
         for (TrafficRequest& each : prompts) each.answer = 1;
-        const TrafficRun run = simulate(prompts, {.tokens = cache_tokens_}, times_);
+        const TrafficRun run = simulate(prompts,
+                                        {.tokens = cache_tokens_,
+                                         .host_tokens = host_tokens_,
+                                         .longest = architecture_.value("positions")},
+                                        times_);
         for (std::size_t i = 0; i < part.size(); ++i) {
             if (run.requests[i].refused()) continue;
             const Time sent = transfer(architecture_, question_.deployment, separate,
@@ -119,7 +127,12 @@ std::vector<TrafficRun> Servers::apart(const Requests& requests) {
     std::vector<TrafficRun> runs;
     std::size_t server = 0;
     for (const Requests& part : in_turn(sorted, separate.answers)) {
-        TrafficRun run = simulate(part, {.tokens = cache_tokens_, .prompts_ready = true}, times_);
+        TrafficRun run = simulate(part,
+                                  {.tokens = cache_tokens_,
+                                   .host_tokens = host_tokens_,
+                                   .longest = architecture_.value("positions"),
+                                   .prompts_ready = true},
+                                  times_);
         // Users saw the first token before the cache was sent.
         for (std::size_t i = 0; i < part.size(); ++i) {
             const RequestOutcome& before =
@@ -163,8 +176,17 @@ void check(const TrafficQuestion& question) {
     }
 }
 
+bool has_images(const TrafficQuestion& question) {
+    return question.load.vision.has_value() ||
+           std::any_of(question.log.begin(), question.log.end(),
+                       [](const TrafficRequest& each) { return each.vision > 0; });
+}
+
 double mean_length(const TrafficQuestion& question) {
-    if (question.log.empty()) return question.load.prompt.mean() + question.load.answer.mean();
+    if (question.log.empty()) {
+        const double images = question.load.vision ? question.load.vision->mean() : 0.0;
+        return question.load.prompt.mean() + images + question.load.answer.mean();
+    }
     double sum = 0.0;
     for (const TrafficRequest& each : question.log) {
         sum += static_cast<double>(each.prompt + each.answer);
@@ -214,7 +236,19 @@ TrafficAnswer serve_traffic(const programs::Architecture& architecture,
                                      d.gpus_of_replica(), gibibytes(usable)),
                          {}, "more GPUs with --tp, or fewer bits with --quantise");
     }
-    Servers servers(architecture, question, place, answer.cache_tokens);
+    answer.host_tokens = offloaded_tokens(architecture, d, length);
+    if (d.offload > 0 && answer.host_tokens < d.block) {
+        throw InputError("offload: " + gibibytes(d.offload) + " is less than a page");
+    }
+    if (d.offload > 0 && !d.prefix_cache) {
+        throw InputError("offload: only what the cache of prefixes keeps is on the host");
+    }
+    Servers servers(architecture, question, place, answer.cache_tokens, answer.host_tokens);
+    if (has_images(question) && !servers.parts().sees()) {
+        throw InputError(
+            "vision: " + architecture.name + " has no encoder, or its config does not say which",
+            {}, "a config.json with vision_config");
+    }
     if (!servers.parts().left_out().empty()) {
         throw InputError(place.machine->name + ": not modelled: " + servers.parts().left_out());
     }
@@ -227,8 +261,10 @@ TrafficAnswer serve_traffic(const programs::Architecture& architecture,
     for (const std::int64_t concurrency : question.concurrencies) {
         programs::TrafficLoad load = question.load;
         load.concurrency = concurrency;
-        // Enough requests for a steady state: ten for each at a time.
-        load.count = std::max(load.count, std::int64_t{10} * concurrency);
+        // Enough requests for a steady state: all of them once, and nine times those that can run at a time.
+        const std::int64_t at_once =
+            std::min(concurrency, d.sequences * d.data * std::max<std::int64_t>(1, d.replicas));
+        load.count = std::max(load.count, concurrency + std::int64_t{9} * at_once);
         answer.loads.push_back(servers.run(draw(load), 0.0, concurrency));
     }
     if (!question.log.empty()) answer.loads.push_back(servers.run(question.log, 0.0, 0));
@@ -252,10 +288,14 @@ std::string verdict_of(const TrafficAnswer& answer) {
     const auto described = [&](const ServedLoad& load) {
         const auto time = [](double seconds) { return format(seconds * units::s); };
         const programs::TrafficSummary& s = load.summary;
-        return fmt::format(
-            "{}: {} tokens/s, {} to the first token ({} at p99), {} per token ({} at p99)",
-            of(load), format_number(token_rate(load), 4), time(s.ttft.p50), time(s.ttft.p99),
-            time(s.tpot.p50), time(s.tpot.p99));
+        if (s.ttft.count == 0) return of(load) + ": no request is answered";
+        std::string text =
+            fmt::format("{}: {} tokens/s, {} to the first token ({} at p99)", of(load),
+                        format_number(token_rate(load), 4), time(s.ttft.p50), time(s.ttft.p99));
+        if (s.tpot.count > 0) {
+            text += fmt::format(", {} per token ({} at p99)", time(s.tpot.p50), time(s.tpot.p99));
+        }
+        return text;
     };
     if (answer.most_within) {
         const ServedLoad& load = answer.loads[*answer.most_within];
@@ -281,14 +321,23 @@ std::vector<std::string> remarks_on(const TrafficAnswer& answer) {
         preemptions += load.summary.preemptions;
     }
     if (refused > 0) {
-        remarks.push_back(
-            fmt::format("{} requests were refused: they never fit into the cache.", refused));
+        remarks.push_back(fmt::format(
+            "{} requests were refused: they never fit into the cache or the model's positions.",
+            refused));
     }
     if (preemptions > 0) {
         remarks.push_back(fmt::format(
             "{} times a sequence gave up its pages and computed its tokens again: the cache of {} "
             "tokens is small for this load.",
             preemptions, answer.cache_tokens));
+    }
+    if (answer.host_tokens > 0) {
+        remarks.push_back(fmt::format(
+            "The host keeps {} tokens of cache besides; {} of 100 prompt tokens came from there.",
+            answer.host_tokens, std::lround(100.0 * answer.loads.back().summary.fetched)));
+    }
+    if (const std::int64_t copied = answer.loads.back().summary.adapters_fetched; copied > 0) {
+        remarks.push_back(fmt::format("{} times an adapter was copied to the GPUs.", copied));
     }
     remarks.push_back("Host times of " + answer.question.engine.name + ": " +
                       answer.question.engine.source + ".");

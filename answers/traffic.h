@@ -55,6 +55,7 @@ struct TrafficAnswer {
     std::int64_t gpus = 0;
     std::int64_t weights_bytes = 0;                   ///< of a GPU
     std::int64_t cache_tokens = 0;                    ///< of a server
+    std::int64_t host_tokens = 0;                     ///< of cache in the host's memory
     model::Grade evidence = model::Grade::datasheet;  ///< the weakest of a decode step
     std::vector<ServedLoad> loads{};
     std::optional<std::size_t> most_within{};  ///< load with the most goodput of which 90 % meet

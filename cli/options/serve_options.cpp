@@ -1,5 +1,10 @@
 #include "cli/options/serve_options.h"
 
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include "cli/input/model_input.h"
 #include "cli/options/command_line.h"
 #include "cli/options/lists.h"
 #include "cli/options/model_options.h"
@@ -53,6 +58,13 @@ void ServeOptions::add_load(CommandLine& line) {
     line.option("--answer", answer_, "the same of answers").value("LENGTHS").group("Load");
     line.option("--burstiness", burstiness_, "variance of the gaps over Poisson's, 1 to 3")
         .group("Load");
+    line.option("--vision", vision_, "tokens of images that each prompt has besides: LENGTHS")
+        .value("LENGTHS")
+        .group("Load");
+    line.option("--images", images_, "images, or frames of a video, that these tokens are of")
+        .group("Load");
+    line.option("--adapters", adapters_, "adapters (LoRA) of which each request uses one")
+        .group("Load");
     line.option("--prefix", prefix_, "share of each prompt that its group has in common")
         .group("Load");
     line.option("--groups", groups_, "groups of requests with a common prefix").group("Load");
@@ -92,20 +104,76 @@ void ServeOptions::add_scheduler(CommandLine& line) {
         .group("Engine");
     line.option("--block", block_, "tokens of a page of the cache (default: the engine's)")
         .group("Engine");
+    line.option("--offload", offload_, "memory of the host that keeps pages too, of each server")
+        .value("SIZE")
+        .group("Engine");
+    line.option("--rank", rank_, "of the adapters").group("Engine");
+    line.option("--adapter-slots", adapter_slots_, "adapters on a GPU at a time (default: all)")
+        .value("COUNT")
+        .group("Engine");
     line.flag("--whole-prompts", whole_prompts_, "do not cut prompts into chunks").group("Engine");
     line.flag("--no-prefix-cache", no_prefix_cache_, "compute each prompt in full").group("Engine");
     line.option("--sampling", sampling_,
                 "top: top-k or top-p, which sort; plain: greedy, or from all")
         .one_of({"top", "plain"})
         .group("Engine");
+    add_drafts(line);
+    line.option("--slower-host", slower_host_, "factor on the engine's host times").group("Engine");
+}
+
+void ServeOptions::add_drafts(CommandLine& line) {
     line.option("--draft", draft_, "speculative decoding: none, ngram, mtp (a layer of the model)")
         .one_of({"none", "ngram", "mtp"})
-        .group("Engine");
+        .group("Drafts");
+    line.option("--draft-model", draft_model_, "a smaller model that drafts, as MODEL")
+        .value("MODEL")
+        .group("Drafts");
     line.option("--draft-tokens", draft_tokens_, "drafted for each sequence and step")
-        .group("Engine");
+        .group("Drafts");
+    line.option("--draft-tree", draft_tree_, "candidates after each at every level instead: 4x2x1")
+        .value("WIDTHS")
+        .group("Drafts");
     line.option("--acceptance", acceptance_, "probability that a drafted token is right")
-        .group("Engine");
-    line.option("--slower-host", slower_host_, "factor on the engine's host times").group("Engine");
+        .group("Drafts");
+}
+
+programs::Speculation ServeOptions::speculation(programs::Deployment& deployment) const {
+    if (draft_ == "none" && draft_model_.empty()) {
+        if (!draft_tree_.empty())
+            throw InputError("draft-tree: only with a draft", {}, "--draft mtp");
+        return {};
+    }
+    if (draft_ != "none" && !draft_model_.empty()) {
+        throw InputError("draft-model: drafts come from one source");
+    }
+    if (draft_tokens_ < 0 || draft_tokens_ > 64) throw InputError("draft-tokens: must be 0 to 64");
+    programs::Speculation found{.draft = draft_ == "ngram" ? programs::Draft::ngram
+                                         : draft_ == "mtp" ? programs::Draft::mtp
+                                                           : programs::Draft::model,
+                                .acceptance = acceptance_,
+                                .widths = programs::chain_of(draft_tokens_)};
+    if (!draft_tree_.empty()) {
+        std::string levels = draft_tree_;
+        std::replace(levels.begin(), levels.end(), 'x', ',');
+        found.widths = counts_in(levels, "draft-tree");
+    }
+    if (found.draft == programs::Draft::model) {
+        deployment.drafter =
+            std::make_shared<const programs::Architecture>(model_named(draft_model_));
+    }
+    return found;
+}
+
+programs::AdapterSlots ServeOptions::adapters(std::int64_t sequences) const {
+    if (adapters_ < 0) throw InputError("adapters: must be 0 or more");
+    if (adapters_ == 0) {
+        if (!adapter_slots_.empty()) throw InputError("adapter-slots: only with --adapters");
+        return {};
+    }
+    if (!adapter_slots_.empty()) {
+        return {.slots = parse_count(adapter_slots_, "adapter-slots"), .rank = rank_};
+    }
+    return {.slots = std::min(adapters_, sequences), .rank = rank_};
 }
 
 programs::Engine ServeOptions::engine() const {
@@ -169,10 +237,11 @@ programs::Deployment ServeOptions::deployment(const programs::Architecture& arch
     if (!chunk_.empty()) d.chunk = parse_count(chunk_, "chunk");
     if (!batch_.empty()) d.sequences = parse_count(batch_, "batch");
     d.sampling = sampling_ == "top" ? programs::Sampling::top : programs::Sampling::plain;
-    if (draft_ != "none") {
-        d.speculation = {.draft = draft_ == "mtp" ? programs::Draft::mtp : programs::Draft::ngram,
-                         .tokens = draft_tokens_,
-                         .acceptance = acceptance_};
+    d.speculation = speculation(d);
+    d.adapters = adapters(d.sequences);
+    if (!offload_.empty()) {
+        d.offload = parse_count(offload_, "offload", CountUnit::bytes);
+        if (d.offload < 1) throw InputError("offload: must be more than 0");
     }
     validate(architecture, d);
     return d;
@@ -188,12 +257,26 @@ answers::TrafficQuestion ServeOptions::question(const programs::Architecture& ar
                      .answer = programs::parse_lengths(answer_, "answer"),
                      .prefix = prefix_,
                      .groups = groups_,
+                     .images = images_,
+                     .adapters = adapters_,
                      .urgent = urgent_,
                      .seed = seed_};
+    if (vision_.empty() && images_ != 1) throw InputError("images: only with --vision");
+    if (!vision_.empty()) question.load.vision = programs::parse_lengths(vision_, "vision");
     if (!rate_.empty()) question.rates = rates_in(rate_);
     if (!concurrency_.empty()) question.concurrencies = counts_in(concurrency_, "concurrency");
     if (!log_.empty()) {
         question.log = programs::read_request_log(hardware::read_text_file(log_), log_);
+        std::set<std::int64_t> named;
+        for (const programs::TrafficRequest& each : question.log) {
+            if (each.adapter >= 0) named.insert(each.adapter);
+        }
+        programs::AdapterSlots& adapters = question.deployment.adapters;
+        if (!named.empty() && adapters.slots == 0) {
+            adapters = {.slots = std::min(static_cast<std::int64_t>(named.size()),
+                                          question.deployment.sequences),
+                        .rank = rank_};
+        }
     }
     if (rate_.empty() && concurrency_.empty() && log_.empty() && !question.separate) {
         question.concurrencies = programs::doubling_batches(usual_most);

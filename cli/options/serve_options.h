@@ -31,6 +31,9 @@ class ServeOptions {
     void add_load(CommandLine& line);
     [[nodiscard]] programs::Deployment deployment(const programs::Architecture& architecture,
                                                   const programs::Engine& engine) const;
+    [[nodiscard]] programs::Speculation speculation(programs::Deployment& deployment) const;
+    [[nodiscard]] programs::AdapterSlots adapters(std::int64_t sequences) const;
+    void add_drafts(CommandLine& line);
     [[nodiscard]] programs::Engine engine() const;
     [[nodiscard]] std::optional<answers::Separate> separate() const;
 
@@ -44,10 +47,12 @@ class ServeOptions {
     std::int64_t block_ = 0;
     bool whole_prompts_ = false, no_prefix_cache_ = false;
     std::string sampling_ = "top";
-    std::string draft_ = "none";
+    std::string draft_ = "none", draft_model_, draft_tree_;
     std::int64_t draft_tokens_ = 3;
     double acceptance_ = 0.7;
     double slower_host_ = 1.0;
+    std::int64_t adapters_ = 0, rank_ = 16, images_ = 1;
+    std::string adapter_slots_, offload_, vision_;
     std::string rate_, concurrency_, log_;
     std::string count_ = "1000";
     std::string prompt_ = "512", answer_ = "256";

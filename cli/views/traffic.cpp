@@ -24,6 +24,10 @@ constexpr double micro = 1e6;
 Cell seconds_cell(double seconds) {
     return {.text = format(seconds * units::s), .number = seconds * micro};
 }
+Cell latency_cell(const Quantiles& values, double Quantiles::*part) {
+    if (values.count == 0) return {.text = "-", .number = 0.0};
+    return seconds_cell(values.*part);
+}
 Cell plain_cell(double value, int digits = 3) {
     return {.text = format_number(value, digits), .number = value};
 }
@@ -48,7 +52,7 @@ void add_latency(Rows& rows, std::vector<std::vector<Cell>>& lines, const std::s
                                 .title = title + " " + word,
                                 .shown = seen && !title.empty() ? Shown::always : Shown::never});
         for (std::size_t i = 0; i < lines.size(); ++i) {
-            lines[i].push_back(seconds_cell(values[i]->*part));
+            lines[i].push_back(latency_cell(*values[i], part));
         }
     }
 }
@@ -118,17 +122,14 @@ Rows rows_of(const TrafficAnswer& answer) {
     return rows;
 }
 
-Json json_of(const Quantiles& q, bool interval) {
-    Json json{{"count", q.count},
-              {"mean_us", q.mean * micro},
-              {"p50_us", q.p50 * micro},
-              {"p90_us", q.p90 * micro},
-              {"p99_us", q.p99 * micro}};
-    if (interval) {
-        json["p99_low_us"] = q.p99_low * micro;
-        json["p99_high_us"] = q.p99_high * micro;
-    }
-    return json;
+Json json_of(const Quantiles& q) {
+    return {{"count", q.count},
+            {"mean_us", q.mean * micro},
+            {"p50_us", q.p50 * micro},
+            {"p90_us", q.p90 * micro},
+            {"p99_us", q.p99 * micro},
+            {"p99_low_us", q.p99_low * micro},
+            {"p99_high_us", q.p99_high * micro}};
 }
 
 Json json_of(const ServedLoad& load) {
@@ -136,11 +137,11 @@ Json json_of(const ServedLoad& load) {
     Json json = Json::object();
     if (load.rate > 0.0) json["rate"] = load.rate;
     if (load.concurrency > 0) json["concurrency"] = load.concurrency;
-    json["ttft"] = json_of(s.ttft, true);
-    json["tpot"] = json_of(s.tpot, true);
-    json["itl"] = json_of(s.itl, false);
-    json["end_to_end"] = json_of(s.end_to_end, true);
-    json["queue"] = json_of(s.queue, true);
+    json["ttft"] = json_of(s.ttft);
+    json["tpot"] = json_of(s.tpot);
+    json["itl"] = json_of(s.itl);
+    json["end_to_end"] = json_of(s.end_to_end);
+    json["queue"] = json_of(s.queue);
     json["seconds"] = s.seconds;
     json["requests_per_s"] = s.requests_per_s;
     json["tokens_per_s"] = s.tokens_per_s;
@@ -154,6 +155,8 @@ Json json_of(const ServedLoad& load) {
     json["cache_used_most"] = s.cache_most;
     json["mixed_steps"] = s.mixed;
     json["prefix_found"] = s.found;
+    json["host_found"] = s.fetched;
+    json["adapters_fetched"] = s.adapters_fetched;
     json["drafts_accepted"] = s.accepted;
     json["preemptions"] = s.preemptions;
     json["refused"] = s.refused;
@@ -180,6 +183,10 @@ std::string load_of(const TrafficAnswer& answer) {
     if (!question.log.empty()) return fmt::format("{} recorded requests", question.log.size());
     std::string text = fmt::format("prompts of {}, answers of {}", text_of(question.load.prompt),
                                    text_of(question.load.answer));
+    if (question.load.vision) {
+        text += fmt::format(", images of {} tokens", text_of(*question.load.vision));
+    }
+    if (question.load.adapters > 0) text += fmt::format(", {} adapters", question.load.adapters);
     if (question.load.prefix > 0.0) {
         text += fmt::format(", {:.0f} % of a prompt common to its group of {}",
                             100.0 * question.load.prefix, question.load.groups);
@@ -197,6 +204,7 @@ Json to_json(const TrafficAnswer& answer) {
               {"verdict", verdict_of(answer)},
               {"weights_bytes", answer.weights_bytes},
               {"cache_tokens", answer.cache_tokens},
+              {"host_cache_tokens", answer.host_tokens},
               {"command",
                start_command(answer.question.engine, answer.model, answer.question.deployment)},
               {"loads", Json::array()}};

@@ -1,11 +1,13 @@
 #include "programs/traffic/deployment.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "hardware/error.h"
 #include "programs/configs/weights.h"
 #include "programs/model_step.h"
+#include "programs/traffic/adapters.h"
 
 namespace ridge::programs {
 namespace {
@@ -35,10 +37,40 @@ void keep(std::string& text, const std::string& name, bool wanted) {
 
 }  // namespace
 
+std::vector<std::int64_t> chain_of(std::int64_t tokens) {
+    return std::vector<std::int64_t>(static_cast<std::size_t>(std::max<std::int64_t>(0, tokens)),
+                                     1);
+}
+
+std::int64_t Speculation::rows(std::int64_t level) const {
+    std::int64_t rows = 1;
+    for (std::int64_t i = 0; i < level; ++i) rows *= widths[static_cast<std::size_t>(i)];
+    return rows;
+}
+
+std::int64_t Speculation::tokens() const {
+    std::int64_t rows = 1;
+    std::int64_t sum = 0;
+    for (const std::int64_t width : widths) {
+        rows *= width;
+        sum += rows;
+    }
+    return sum;
+}
+
+double Speculation::accepted(std::int64_t level) const {
+    const auto width = static_cast<double>(widths[static_cast<std::size_t>(level)]);
+    return width == 1.0 ? acceptance : 1.0 - std::pow(1.0 - acceptance, width);
+}
+
 double Speculation::tokens_per_step() const {
-    if (draft == Draft::none || tokens == 0) return 1.0;
-    if (acceptance >= 1.0) return static_cast<double>(tokens) + 1.0;
-    return (1.0 - std::pow(acceptance, static_cast<double>(tokens + 1))) / (1.0 - acceptance);
+    double sum = 1.0;
+    double reached = 1.0;
+    for (std::int64_t level = 0; level < depth(); ++level) {
+        reached *= accepted(level);
+        sum += reached;
+    }
+    return sum;
 }
 
 Request request_of(const Deployment& d, Phase phase) {
@@ -49,6 +81,55 @@ Request request_of(const Deployment& d, Phase phase) {
             .quantisation = d.quantisation,
             .tensor_parallel = d.tensor,
             .expert_parallel = d.experts ? d.data : 1};
+}
+
+namespace {
+
+void check_drafts(const Speculation& s, const Deployment& d) {
+    constexpr std::int64_t most_nodes = 256;
+    std::int64_t nodes = 0;
+    std::int64_t rows = 1;
+    for (const std::int64_t width : s.widths) {
+        if (width < 1 || width > most_nodes) throw InputError("draft-tree: widths are 1 to 256");
+        rows *= width;
+        nodes += rows;
+        if (nodes > most_nodes) throw InputError("draft-tokens: at most 256 in a step");
+    }
+    if (d.chunk <= nodes) throw InputError("chunk: must be more than the drafted tokens");
+    if (!(s.acceptance >= 0.0 && s.acceptance <= 1.0)) {
+        throw InputError("acceptance: must be 0 to 1");
+    }
+    if (s.draft == Draft::model && d.drafter == nullptr) {
+        throw InputError("draft-model: which model drafts?");
+    }
+    const bool tree =
+        std::any_of(s.widths.begin(), s.widths.end(), [](std::int64_t width) { return width > 1; });
+    if (tree && s.draft == Draft::ngram) {
+        throw InputError("draft-tree: the text so far has one continuation", {},
+                         "--draft mtp, or --draft-model");
+    }
+}
+
+/// Bytes of a sequence's cache on one GPU.
+std::int64_t cache_of(const Architecture& a, const Deployment& d, std::int64_t length) {
+    return kv_cache_bytes(a, {.bytes = model::size_of(d.cache_type),
+                              .batch = 1,
+                              .tokens = length,
+                              .tensor_parallel = d.tensor}) /
+           d.pipeline;
+}
+
+}  // namespace
+
+Deployment deployment_of_drafter(const Deployment& d) {
+    Deployment own = d;
+    own.experts = d.experts && d.drafter->most("experts") > 0;
+    own.quantisation = Quantisation::stored;
+    own.speculation = {};
+    own.drafter = nullptr;
+    own.adapters = {};
+    own.offload = 0;
+    return own;
 }
 
 void validate(const Architecture& architecture, const Deployment& d) {
@@ -73,21 +154,26 @@ void validate(const Architecture& architecture, const Deployment& d) {
         throw InputError("ep: " + std::to_string(d.tensor * d.data) + " GPUs do not divide the " +
                          std::to_string(experts) + " experts");
     }
-    const Speculation& s = d.speculation;
-    if (s.tokens < 0 || s.tokens > 64) throw InputError("draft-tokens: must be 0 to 64");
-    if (d.chunk <= s.tokens) throw InputError("chunk: must be more than the drafted tokens");
-    if (!(s.acceptance >= 0.0 && s.acceptance <= 1.0)) {
-        throw InputError("acceptance: must be 0 to 1");
+    check_drafts(d.speculation, d);
+    if (d.adapters.slots > 0) {
+        positive("adapter-slots", d.adapters.slots, 65536);
+        positive("rank", d.adapters.rank, 65536);
     }
     Request request = request_of(d, Phase::decode);
     request.seq = 1;
     programs::validate(architecture, request);
+    if (d.drafter != nullptr) {
+        request.expert_parallel = 1;
+        programs::validate(*d.drafter, request);
+    }
 }
 
 std::int64_t weights_of_gpu(const Architecture& architecture, const Deployment& d) {
     Request request = request_of(d, Phase::decode);
     request.seq = 1;
-    return make_step(architecture, request, false).weights_bytes / d.pipeline;
+    std::int64_t bytes = make_step(architecture, request, false).weights_bytes / d.pipeline;
+    if (d.drafter != nullptr) bytes += weights_of_gpu(*d.drafter, deployment_of_drafter(d));
+    return bytes + d.adapters.slots * adapter_bytes(architecture, d);
 }
 
 std::int64_t activations_of_gpu(const Architecture& a, const Deployment& d) {
@@ -105,15 +191,25 @@ std::int64_t usable_tokens(const Architecture& architecture, const Deployment& d
     const std::int64_t left =
         usable - weights_of_gpu(architecture, d) - activations_of_gpu(architecture, d);
     if (left <= 0) return 0;
-    const std::int64_t of_sequence =
-        kv_cache_bytes(architecture, {.bytes = model::size_of(d.cache_type),
-                                      .batch = 1,
-                                      .tokens = length,
-                                      .tensor_parallel = d.tensor}) /
-        d.pipeline;
-    if (of_sequence <= 0) return most_length * most_length;
-    const double sequences = static_cast<double>(left) / static_cast<double>(of_sequence);
-    return static_cast<std::int64_t>(sequences * static_cast<double>(length * d.data));
+    const double of_token = cache_bytes_per_token(architecture, d, length);
+    if (of_token <= 0.0) return most_length * most_length;
+    return static_cast<std::int64_t>(static_cast<double>(left) / of_token *
+                                     static_cast<double>(d.data));
+}
+
+double cache_bytes_per_token(const Architecture& architecture, const Deployment& d,
+                             std::int64_t length) {
+    std::int64_t bytes = cache_of(architecture, d, length);
+    if (d.drafter != nullptr) bytes += cache_of(*d.drafter, deployment_of_drafter(d), length);
+    return static_cast<double>(bytes) / static_cast<double>(length);
+}
+
+std::int64_t offloaded_tokens(const Architecture& architecture, const Deployment& d,
+                              std::int64_t length) {
+    const double of_token =
+        cache_bytes_per_token(architecture, d, length) * static_cast<double>(d.tensor * d.pipeline);
+    if (d.offload == 0 || of_token <= 0.0) return 0;
+    return static_cast<std::int64_t>(static_cast<double>(d.offload) / of_token);
 }
 
 std::string text_of(const Deployment& d) {
@@ -141,6 +237,11 @@ std::string start_command(const Engine& engine, const std::string& model, const 
     keep(text, "pp_only", d.pipeline > 1);
     keep(text, "quantisation_only", quantised);
     keep(text, "cache_only", d.cache_type != d.type);
+    const bool drafts = d.speculation.depth() > 0;
+    keep(text, "draft_only", drafts);
+    keep(text, "drafter_only", drafts && d.drafter != nullptr);
+    keep(text, "adapters_only", d.adapters.slots > 0);
+    keep(text, "offload_only", d.offload > 0);
     put(text, "model", model);
     put(text, "tp", std::to_string(d.tensor));
     put(text, "dp", std::to_string(d.data));
@@ -150,6 +251,13 @@ std::string start_command(const Engine& engine, const std::string& model, const 
     put(text, "sequences", std::to_string(d.sequences));
     put(text, "chunk", std::to_string(d.chunk));
     put(text, "quantisation", std::string(name_of(d.quantisation)));
+    constexpr std::array<const char*, 4> methods{"", "ngram", "mtp", "draft_model"};
+    put(text, "method", methods[static_cast<std::size_t>(d.speculation.draft)]);
+    put(text, "drafts", std::to_string(d.speculation.depth()));
+    if (d.drafter != nullptr) put(text, "drafter", d.drafter->name);
+    put(text, "slots", std::to_string(d.adapters.slots));
+    put(text, "rank", std::to_string(d.adapters.rank));
+    put(text, "offload", std::to_string(d.offload >> 30));
     put(text, "cache", std::string(model::name_of(d.cache_type)));
     return text;
 }

@@ -11,7 +11,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "model/core/data_type.h"
 #include "programs/configs/architecture.h"
@@ -23,16 +25,35 @@ namespace ridge::programs {
 /// How a token is drawn: from all, or the largest; or from the top (top-k, top-p), which sorts.
 enum class Sampling : std::uint8_t { plain, top };
 
-/// How draft tokens are made: not at all; from the text so far; by extra layers of the model (MTP).
-enum class Draft : std::uint8_t { none, ngram, mtp };
+/// How draft tokens are made: not at all; from the text so far; by extra layers of the model (MTP); by a
+/// smaller model.
+enum class Draft : std::uint8_t { none, ngram, mtp, model };
 
+/// Drafts of a sequence: a chain, or a tree whose nodes above level i have `widths[i]` children each.
 struct Speculation {
     Draft draft = Draft::none;
-    std::int64_t tokens = 0;  ///< drafted for each sequence and step
     double acceptance = 0.0;  ///< probability that a drafted token is right if those before it are
+    std::vector<std::int64_t> widths{};
 
-    /// Expected tokens of a sequence and step: (1 - a^(k+1)) / (1 - a).
+    /// Passes of whatever drafts.
+    [[nodiscard]] std::int64_t depth() const { return static_cast<std::int64_t>(widths.size()); }
+    /// Nodes above a level: the rows of a pass, for each sequence.
+    [[nodiscard]] std::int64_t rows(std::int64_t level) const;
+    /// All nodes: drafted for each sequence and step, and verified in one pass.
+    [[nodiscard]] std::int64_t tokens() const;
+    /// Probability that one of a level's candidates is right: 1 - (1 - a)^w. (W27)
+    [[nodiscard]] double accepted(std::int64_t level) const;
+    /// Expected tokens of a sequence and step: 1 + p1 + p1 p2 + ...
     [[nodiscard]] double tokens_per_step() const;
+};
+/// A chain of `tokens` drafts.
+[[nodiscard]] std::vector<std::int64_t> chain_of(std::int64_t tokens);
+
+/// Adapters (LoRA) of which each request uses one; as many are on the GPUs, and in a step, as there are
+/// slots.
+struct AdapterSlots {
+    std::int64_t slots = 0;  ///< 0: none
+    std::int64_t rank = 16;
 };
 
 struct Deployment {
@@ -51,6 +72,9 @@ struct Deployment {
     bool prefix_cache = true;
     Sampling sampling = Sampling::top;
     Speculation speculation{};
+    std::shared_ptr<const Architecture> drafter{};  ///< of Draft::model
+    AdapterSlots adapters{};
+    std::int64_t offload = 0;  ///< bytes of the host's memory that each server keeps pages in
 
     /// Of one replica, and of all.
     [[nodiscard]] std::int64_t gpus_of_replica() const { return tensor * data * pipeline; }
@@ -59,6 +83,9 @@ struct Deployment {
 
 /// The request whose step has this deployment's shapes on one GPU.
 [[nodiscard]] Request request_of(const Deployment& deployment, Phase phase);
+
+/// The same GPUs for the model that drafts.
+[[nodiscard]] Deployment deployment_of_drafter(const Deployment& deployment);
 
 /// Throws InputError naming the field: degrees that do not divide heads, experts or layers.
 void validate(const Architecture& architecture, const Deployment& deployment);
@@ -71,6 +98,14 @@ void validate(const Architecture& architecture, const Deployment& deployment);
 /// logits and their copies. (W15)
 [[nodiscard]] std::int64_t activations_of_gpu(const Architecture& architecture,
                                               const Deployment& deployment);
+
+/// Bytes of the cache of a token on one GPU, of sequences of `length` tokens, with that of a drafting model.
+[[nodiscard]] double cache_bytes_per_token(const Architecture& architecture,
+                                           const Deployment& deployment, std::int64_t length);
+
+/// Tokens of cache that one replica keeps in the host's memory, for sequences of `length` tokens.
+[[nodiscard]] std::int64_t offloaded_tokens(const Architecture& architecture,
+                                            const Deployment& deployment, std::int64_t length);
 
 /// Tokens of cache that one replica has room for with `usable` bytes on each GPU, for sequences of
 /// `length` tokens; 0 if not even the weights fit.

@@ -14,13 +14,22 @@
 namespace ridge::programs {
 namespace {
 
-enum class LogField : std::uint8_t { arrival, prompt, answer, prefix, group, priority };
+enum class LogField : std::uint8_t {
+    arrival,
+    prompt,
+    answer,
+    prefix,
+    group,
+    priority,
+    vision,
+    adapter
+};
 struct LogName {
     std::string_view name;
     LogField field;
     double unit;  ///< of one in the log
 };
-constexpr std::array<LogName, 13> log_names{
+constexpr std::array<LogName, 15> log_names{
     LogName{"arrival_s", LogField::arrival, 1.0 / si::nanosecond},
     LogName{"arrival_ms", LogField::arrival, si::millisecond / si::nanosecond},
     LogName{"timestamp", LogField::arrival, 1.0 / si::nanosecond},
@@ -33,7 +42,9 @@ constexpr std::array<LogName, 13> log_names{
     LogName{"prefix_tokens", LogField::prefix, 1.0},
     LogName{"group", LogField::group, 1.0},
     LogName{"prefix_group", LogField::group, 1.0},
-    LogName{"priority", LogField::priority, 1.0}};
+    LogName{"priority", LogField::priority, 1.0},
+    LogName{"vision_tokens", LogField::vision, 1.0},
+    LogName{"adapter", LogField::adapter, 1.0}};
 
 const LogName* log_name(std::string_view name) {
     for (const LogName& each : log_names) {
@@ -67,6 +78,12 @@ void set(TrafficRequest& request, const LogName& name, double value, const Locat
             return;
         case LogField::priority:
             request.priority = whole;
+            return;
+        case LogField::vision:
+            request.vision = whole;
+            return;
+        case LogField::adapter:
+            request.adapter = whole;
             return;
     }
 }
@@ -154,6 +171,7 @@ std::vector<TrafficRequest> read_request_log(std::string_view text, const std::s
         if (request.prompt < 1) throw InputError("prompt_tokens must be positive", where);
         if (request.answer < 1) throw InputError("answer_tokens must be positive", where);
         request.prefix = std::min(request.prefix, request.prompt);
+        request.vision = std::min(request.vision, request.prompt);
         all.push_back(request);
     });
     if (all.empty()) throw InputError("no request", {.file = file});

@@ -137,6 +137,8 @@ void validate(const TrafficLoad& load) {
     within("burstiness", load.burstiness, 1.0, 3.0);
     within("prefix", load.prefix, 0.0, 1.0);
     within("groups", static_cast<double>(load.groups), 1.0, longest);
+    within("images", static_cast<double>(load.images), 1.0, 65536.0);
+    within("adapters", static_cast<double>(load.adapters), 0.0, longest);
     within("urgent", load.urgent, 0.0, 1.0);
     if ((load.rate > 0.0) == (load.concurrency > 0)) {
         throw InputError("rate: either --rate or --concurrency says how requests arrive");
@@ -149,6 +151,7 @@ std::vector<TrafficRequest> draw(const TrafficLoad& load) {
     Random lengths = source.split();
     Random arrivals = source.split();
     Random groups = source.split();
+    Random images = source.split();
     std::vector<TrafficRequest> all;
     all.reserve(static_cast<std::size_t>(load.count));
     double now = 0.0;
@@ -167,6 +170,15 @@ std::vector<TrafficRequest> draw(const TrafficLoad& load) {
                 static_cast<std::int64_t>(groups.bits() % static_cast<std::uint64_t>(load.groups));
             request.prefix = static_cast<std::int64_t>(std::min(load.prefix, 1.0) *
                                                        static_cast<double>(request.prompt));
+        }
+        if (load.vision) {
+            request.vision = load.vision->draw(images);
+            request.prompt += request.vision;
+            request.images = load.images;
+        }
+        if (load.adapters > 0) {
+            request.adapter = static_cast<std::int64_t>(images.bits() %
+                                                        static_cast<std::uint64_t>(load.adapters));
         }
         if (load.urgent > 0.0) request.priority = groups.uniform() < load.urgent ? 0 : 1;
         all.push_back(request);

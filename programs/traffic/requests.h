@@ -6,10 +6,11 @@
 //
 // Distributions of lengths: "512" (all alike), "100-2000" (uniform), "exponential:512" (mean),
 // "lognormal:512:0.8" (mean, deviation over mean), "zipf:16-4096" (p ~ 1 / length). Arrivals are
-// Poisson, or less regular (`burstiness`). Logs: CSV with a heading, or one JSON object per line (docs/serving.md).
+// Poisson, or less regular (`burstiness`). Tokens of images stand at the start of a prompt. Logs: CSV with a heading, or one JSON object per line (docs/serving.md).
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,9 @@ struct TrafficRequest {
     std::int64_t prefix = 0;      ///< tokens at its start that it shares with its group
     std::int64_t group = -1;      ///< requests that begin alike; -1: with no other
     std::int64_t priority = 0;    ///< lower is served first
+    std::int64_t vision = 0;    ///< of the prompt, made by the model's encoder from images or video
+    std::int64_t images = 1;    ///< or frames that the encoder takes together, of these
+    std::int64_t adapter = -1;  ///< that it uses; -1: none
 };
 
 enum class LengthLaw : std::uint8_t { fixed, uniform, exponential, lognormal, zipf };
@@ -47,9 +51,12 @@ struct TrafficLoad {
     double burstiness = 1.0;  ///< variance of the gaps over that of Poisson arrivals, 1 to 3
     Lengths prompt{};
     Lengths answer{.first = 256.0};
-    double prefix = 0.0;      ///< share of each prompt that its group has in common
-    std::int64_t groups = 8;  ///< groups with a common prefix
-    double urgent = 0.0;      ///< share of requests with priority 0; the others have 1
+    double prefix = 0.0;              ///< share of each prompt that its group has in common
+    std::int64_t groups = 8;          ///< groups with a common prefix
+    std::optional<Lengths> vision{};  ///< tokens of images that each prompt has besides
+    std::int64_t images = 1;          ///< or frames, that share them
+    std::int64_t adapters = 0;        ///< of which each request uses one; 0: none
+    double urgent = 0.0;              ///< share of requests with priority 0; the others have 1
     std::uint64_t seed = 1;
 };
 /// InputError naming the field.
@@ -59,7 +66,7 @@ void validate(const TrafficLoad& load);
 [[nodiscard]] std::vector<TrafficRequest> draw(const TrafficLoad& load);
 
 /// Columns or members: arrival_s (or arrival_ms, timestamp), prompt_tokens, answer_tokens, and as
-/// wanted prefix_tokens, group, priority. InputError with file and line.
+/// wanted prefix_tokens, group, priority, vision_tokens, adapter. InputError with file and line.
 [[nodiscard]] std::vector<TrafficRequest> read_request_log(std::string_view text,
                                                            const std::string& file);
 

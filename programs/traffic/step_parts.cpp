@@ -10,6 +10,7 @@
 #include "model/predict.h"
 #include "model/software.h"
 #include "programs/configs/weights.h"
+#include "programs/traffic/adapters.h"
 
 namespace ridge::programs {
 namespace {
@@ -82,8 +83,13 @@ StepParts::StepParts(const Architecture& architecture, const Deployment& deploym
       deployment_(deployment),
       machine_(machine),
       engine_(engine),
-      vocabulary_(architecture.value("vocabulary")) {
+      vocabulary_(architecture.value("vocabulary")),
+      encoder_(encoder_of(architecture)) {
     programs::validate(architecture, deployment);
+    if (deployment.drafter != nullptr) {
+        drafter_ = std::make_shared<const StepParts>(
+            *deployment.drafter, deployment_of_drafter(deployment), machine, engine);
+    }
     find_left_out();
 }
 
@@ -98,7 +104,7 @@ void StepParts::find_left_out() {
     phases_differ_ = needs_phases(step.program);
     const auto& entries = step.program.entries;
     has_states_ = std::any_of(entries.begin(), entries.end(), carries_state);
-    if (!has_states_ && deployment_.speculation.tokens == 0) find_mixed_calls(step.program);
+    if (!has_states_ && deployment_.speculation.depth() == 0) find_mixed_calls(step.program);
     const ProgramTime time = predict(step.program, machine_);
     block_scaled_ = block_scaled_ && !runs_own_experts(step.program, time);
     evidence_ = weakest_grade(time.total);
@@ -109,6 +115,9 @@ void StepParts::find_left_out() {
     const ModelStep prefill = make_step(architecture_, prompt, false);
     const auto other = first_not_modelled(prefill.program, predict(prefill.program, machine_));
     if (left_out_.empty() && other) left_out_ = *other;
+    if (drafter_ == nullptr) return;
+    evidence_ = std::min(evidence_, drafter_->evidence());
+    if (left_out_.empty()) left_out_ = drafter_->left_out();
 }
 
 void StepParts::find_mixed_calls(const Program& program) {
@@ -259,12 +268,43 @@ Time StepParts::sampling(std::int64_t rows) const {
     return time;
 }
 
-Time StepParts::decode(std::int64_t sequences, std::int64_t context) const {
+Time StepParts::attention_of(std::int64_t sequences, std::int64_t context,
+                             std::int64_t new_tokens) const {
     Request request = request_of(deployment_, Phase::decode);
     request.batch = ceil_divide(sequences, deployment_.data);
     request.seq = context;
-    const Time attention = time(request, Part::attention, 1 + deployment_.speculation.tokens);
+    const Time attention = time(request, Part::attention, new_tokens);
     return has_states_ ? attention + time(request, Part::state, 1) : attention;
+}
+
+Time StepParts::decode(std::int64_t sequences, std::int64_t context) const {
+    return attention_of(sequences, context, 1 + deployment_.speculation.tokens());
+}
+
+Time StepParts::encode(std::int64_t tokens, std::int64_t each) const {
+    return encoder_ ? encoder_->time(deployment_, machine_, tokens, each) : Time{};
+}
+
+Time StepParts::adapters(std::int64_t tokens, std::int64_t used) const {
+    return adapter_time(architecture_, deployment_, machine_, tokens, used);
+}
+
+Time StepParts::from_host(std::int64_t bytes) const {
+    const Collective copy{.kind = CollectiveKind::host_to_device,
+                          .gpus = 1,
+                          .bytes = std::max<std::int64_t>(1, bytes)};
+    return time_alone(copy, machine_);
+}
+
+Time StepParts::fetch_adapter() const {
+    return from_host(adapter_bytes(architecture_, deployment_));
+}
+
+Time StepParts::fetch_token() const {
+    // Long enough for the link's bandwidth, as pages go together.
+    constexpr std::int64_t together = 4096;
+    const double bytes = cache_bytes_per_token(architecture_, deployment_, together);
+    return from_host(static_cast<std::int64_t>(bytes * together)) / static_cast<double>(together);
 }
 
 Time StepParts::prompt(std::int64_t chunk, std::int64_t cached) const {
@@ -286,11 +326,19 @@ Time StepParts::hop(std::int64_t tokens) const {
 
 Time StepParts::draft(std::int64_t sequences, std::int64_t context) const {
     const Speculation& s = deployment_.speculation;
-    if (s.draft != Draft::mtp || s.tokens == 0) return Time{};
-    // One more layer and the head for each drafted token.
-    const Time layer = (layers_of(sequences, Phase::decode) + decode(sequences, context)) /
-                       static_cast<double>(std::max<std::int64_t>(1, architecture_.layers()));
-    return static_cast<double>(s.tokens) * (layer + head(sequences));
+    const bool by_model = s.draft == Draft::model && drafter_ != nullptr;
+    Time sum;
+    if (s.draft != Draft::mtp && !by_model) return sum;
+    // A pass for each level: the smaller model, or one more layer and the head. (W27)
+    const auto layers = static_cast<double>(std::max<std::int64_t>(1, architecture_.layers()));
+    for (std::int64_t level = 0; level < s.depth(); ++level) {
+        const std::int64_t rows = s.rows(level);
+        const StepParts& drafts = by_model ? *drafter_ : *this;
+        const Time all = drafts.layers_of(sequences * rows, Phase::decode) +
+                         drafts.attention_of(sequences, context, rows);
+        sum = sum + (by_model ? all : all / layers) + drafts.head(sequences * rows);
+    }
+    return sum;
 }
 
 }  // namespace ridge::programs

@@ -5,6 +5,7 @@
 //   parts.head(64);                   // logits and sampling of 64 sequences
 //   parts.decode(64, 1800);           // attention and states of 64 sequences, 1800 tokens in each cache
 //   parts.prompt(512, 1024);          // of 512 new tokens after 1024 in the cache
+//   parts.encode(1500, 1500);         // images that become 1500 tokens
 //
 // Method (W13 of docs/models.md): products, norms, experts and collectives run once over all tokens of
 // the step; attention and recurrences run over the decoding sequences and over each prompt's chunk.
@@ -16,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +26,7 @@
 #include "programs/graph/program.h"
 #include "programs/model_step.h"
 #include "programs/traffic/deployment.h"
+#include "programs/traffic/encoder.h"
 #include "programs/traffic/engine.h"
 
 namespace ridge::programs {
@@ -44,6 +47,14 @@ class StepParts {
     /// Attention of both in one call; empty if the engine has none, or no times of it are known.
     [[nodiscard]] std::optional<Time> mixed(std::int64_t sequences, std::int64_t context,
                                             std::int64_t chunk, std::int64_t cached) const;
+    /// Of images or frames of `each` tokens, `tokens` in all; zero without an encoder.
+    [[nodiscard]] Time encode(std::int64_t tokens, std::int64_t each) const;
+    /// Of the adapters' own products.
+    [[nodiscard]] Time adapters(std::int64_t tokens, std::int64_t used) const;
+    /// Copying an adapter, or the cache of a token, from the host.
+    [[nodiscard]] Time fetch_adapter() const;
+    [[nodiscard]] Time fetch_token() const;
+    [[nodiscard]] bool sees() const { return encoder_.has_value(); }
     /// Time of making the drafts of a step of so many sequences.
     [[nodiscard]] Time draft(std::int64_t sequences, std::int64_t context) const;
 
@@ -58,11 +69,16 @@ class StepParts {
     [[nodiscard]] const std::string& left_out() const { return left_out_; }
     [[nodiscard]] const Deployment& deployment() const { return deployment_; }
     [[nodiscard]] const Architecture& architecture() const { return architecture_; }
+    /// Of the model that drafts; null: none does.
+    [[nodiscard]] const std::shared_ptr<const StepParts>& drafter() const { return drafter_; }
 
   private:
     enum class Part : std::uint8_t { layers, head, attention, state };
     [[nodiscard]] Time time(const Request& request, Part part, std::int64_t new_tokens) const;
     [[nodiscard]] Time layers_of(std::int64_t tokens, Phase phase) const;
+    [[nodiscard]] Time attention_of(std::int64_t sequences, std::int64_t context,
+                                    std::int64_t new_tokens) const;
+    [[nodiscard]] Time from_host(std::int64_t bytes) const;
     void prepare(Entry& entry, std::int64_t new_tokens) const;
     void distribute(Entry& entry) const;
     void choose_kernel(Entry& entry) const;
@@ -86,6 +102,8 @@ class StepParts {
     bool phases_differ_ = false;
     bool block_scaled_ = false;             ///< fp8 experts with scales of blocks
     std::vector<MixedCall> mixed_calls_{};  ///< empty: no kernel takes both
+    std::optional<Encoder> encoder_{};
+    std::shared_ptr<const StepParts> drafter_{};
     std::string left_out_;
     model::Grade evidence_ = model::Grade::datasheet;
 };

@@ -70,7 +70,12 @@ std::int64_t StepBatch::mean_context() const {
 }
 
 StepTimes::StepTimes(StepParts parts, Engine engine)
-    : parts_(std::move(parts)), engine_(std::move(engine)) {}
+    : parts_(std::move(parts)), engine_(std::move(engine)) {
+    if (parts_.drafter() != nullptr) {
+        drafter_ = std::make_shared<StepTimes>(*parts_.drafter(), engine_);
+    }
+    if (parts_.deployment().adapters.slots > 0) fetch_adapter_ = parts_.fetch_adapter();
+}
 
 double StepTimes::predict(Table table, std::int64_t first, std::int64_t second) const {
     switch (table) {
@@ -87,6 +92,10 @@ double StepTimes::predict(Table table, std::int64_t first, std::int64_t second) 
             return parts_.prompt(first, second - 1).base();
         case Table::hop:
             return parts_.hop(first).base();
+        case Table::encoder:
+            return parts_.encode(first, second).base();
+        case Table::adapters:
+            return parts_.adapters(first, second).base();
         case Table::draft:
             break;
     }
@@ -121,7 +130,30 @@ double StepTimes::between(Table table, std::int64_t first, std::int64_t second) 
 }
 
 Time StepTimes::step(const StepBatch& batch, Time busy) const {
-    return engine_.step_time(busy, batch.decodes + static_cast<std::int64_t>(batch.prompts.size()));
+    const Time step =
+        engine_.step_time(busy, batch.decodes + static_cast<std::int64_t>(batch.prompts.size()));
+    return step + static_cast<double>(batch.images) * engine_.image;
+}
+
+/// What a step runs beside the model: images, adapters, the prompts of a model that drafts.
+double StepTimes::besides(const StepBatch& batch) {
+    double sum = 0.0;
+    if (batch.encoded > 0) {
+        const std::int64_t each = batch.encoded / std::max<std::int64_t>(1, batch.frames);
+        sum += between(Table::encoder, batch.encoded, std::max<std::int64_t>(1, each));
+    }
+    if (batch.adapters > 0) {
+        const std::int64_t tokens =
+            batch.decodes * (1 + parts_.deployment().speculation.tokens()) + batch.prompt_tokens();
+        sum += between(Table::adapters, tokens, batch.adapters) +
+               static_cast<double>(batch.fetched_adapters) * fetch_adapter_.base();
+    }
+    if (drafter_ != nullptr && !batch.prompts.empty()) {
+        StepBatch prompts;
+        prompts.prompts = batch.prompts;
+        sum += drafter_->kernels(prompts).base();
+    }
+    return sum;
 }
 
 /// Attention of decoding sequences and prompts in one call, if the engine's kernel for that is known.
@@ -137,12 +169,16 @@ StepBatch StepTimes::micro_batch(const StepBatch& batch) const {
     StepBatch part{.decodes = ceil_divide(batch.decodes, stages),
                    .context = ceil_divide(batch.context, stages)};
     const auto chunks = static_cast<std::int64_t>(batch.prompts.size());
+    part.adapters = batch.adapters;
+    part.fetched_adapters = batch.fetched_adapters;
     if (chunks == 0) return part;
     std::int64_t cached = 0;
     for (const PromptChunk& chunk : batch.prompts) cached += chunk.cached;
     part.prompts.push_back({.tokens = ceil_divide(batch.prompt_tokens(), stages),
                             .cached = cached / chunks,
                             .last = batch.sampled() > batch.decodes});
+    part.encoded = ceil_divide(batch.encoded, stages);
+    part.frames = ceil_divide(batch.frames, stages);
     return part;
 }
 
@@ -157,22 +193,24 @@ Time StepTimes::gpu(const StepBatch& batch) {
 Time StepTimes::kernels(const StepBatch& batch) {
     const Speculation& drafts = parts_.deployment().speculation;
     const std::int64_t of_prompts = batch.prompt_tokens();
-    const std::int64_t verified = batch.decodes * (1 + drafts.tokens);
+    const std::int64_t nodes = drafts.tokens();
+    const std::int64_t verified = batch.decodes * (1 + nodes);
     const std::int64_t tokens = verified + of_prompts;
     if (tokens == 0) return Time{};
-    double sum = 0.0;
+    double sum = besides(batch);
     const double share = parts_.phases_differ()
                              ? static_cast<double>(of_prompts) / static_cast<double>(tokens)
                              : 0.0;
     if (share > 0.0) sum += share * along(Table::prompt_layers, tokens, 0);
     if (share < 1.0) sum += (1.0 - share) * along(Table::decode_layers, tokens, 0);
-    const std::int64_t rows = batch.sampled() + batch.decodes * drafts.tokens;
+    const std::int64_t rows = batch.sampled() + batch.decodes * nodes;
     if (rows > 0) sum += along(Table::head, rows, 0);
     if (const auto both = mixed(batch)) return Time::from_base(sum) + *both;
     if (batch.decodes > 0) {
         const std::int64_t each = batch.mean_context();
         sum += between(Table::decode, batch.decodes, each);
-        if (drafts.draft == Draft::mtp) sum += between(Table::draft, batch.decodes, each);
+        if (drafts.depth() > 0 && drafts.draft != Draft::ngram)
+            sum += between(Table::draft, batch.decodes, each);
     }
     // All chunks are in one call, with the decoding sequences: its launch counts once.
     const double launch = batch.prompts.empty() ? 0.0 : node(Table::prompt, 0, 0);
@@ -188,14 +226,31 @@ Time StepTimes::wall(const StepBatch& batch) {
 }
 
 Time StepTimes::exact(const StepBatch& batch) const {
+    return step(batch, exact_gpu(batch));
+}
+
+Time StepTimes::exact_gpu(const StepBatch& batch) const {
     const std::int64_t of_prompts = batch.prompt_tokens();
-    const std::int64_t drafted = parts_.deployment().speculation.tokens;
+    const std::int64_t drafted = parts_.deployment().speculation.tokens();
     const std::int64_t tokens = batch.decodes * (1 + drafted) + of_prompts;
     const double share = static_cast<double>(of_prompts) / static_cast<double>(tokens);
     Time busy = parts_.layers(tokens, share);
+    if (batch.encoded > 0) {
+        busy = busy + parts_.encode(batch.encoded,
+                                    batch.encoded / std::max<std::int64_t>(1, batch.frames));
+    }
+    if (batch.adapters > 0) {
+        busy = busy + parts_.adapters(tokens, batch.adapters) +
+               static_cast<double>(batch.fetched_adapters) * fetch_adapter_;
+    }
+    if (drafter_ != nullptr && !batch.prompts.empty()) {
+        StepBatch prompts;
+        prompts.prompts = batch.prompts;
+        busy = busy + drafter_->exact_gpu(prompts);
+    }
     const std::int64_t rows = batch.sampled() + batch.decodes * drafted;
     if (rows > 0) busy = busy + parts_.head(rows);
-    if (const auto both = mixed(batch)) return step(batch, busy + *both);
+    if (const auto both = mixed(batch)) return busy + *both;
     if (batch.decodes > 0) {
         const std::int64_t each = batch.mean_context();
         busy = busy + parts_.decode(batch.decodes, each) + parts_.draft(batch.decodes, each);
@@ -205,7 +260,7 @@ Time StepTimes::exact(const StepBatch& batch) const {
     for (const PromptChunk& chunk : batch.prompts) {
         busy = busy + std::max(Time{}, parts_.prompt(chunk.tokens, chunk.cached) - launch);
     }
-    return step(batch, busy);
+    return busy;
 }
 
 }  // namespace ridge::programs

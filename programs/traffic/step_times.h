@@ -14,6 +14,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -29,8 +30,13 @@ struct PromptChunk {
 };
 
 struct StepBatch {
-    std::int64_t decodes = 0;  ///< sequences that decode
-    std::int64_t context = 0;  ///< tokens in their caches, all together
+    std::int64_t decodes = 0;           ///< sequences that decode
+    std::int64_t context = 0;           ///< tokens in their caches, all together
+    std::int64_t encoded = 0;           ///< tokens that the encoder makes of images
+    std::int64_t frames = 0;            ///< images, or frames taken together, of which these are
+    std::int64_t images = 0;            ///< requests that have them
+    std::int64_t adapters = 0;          ///< that the step's tokens use
+    std::int64_t fetched_adapters = 0;  ///< of these, copied from the host for this step
     std::vector<PromptChunk> prompts{};
 
     [[nodiscard]] std::int64_t prompt_tokens() const;
@@ -64,7 +70,9 @@ class StepTimes {
         decode,
         prompt,
         draft,
-        hop
+        hop,
+        encoder,
+        adapters
     };
     [[nodiscard]] double along(Table table, std::int64_t size, int second);
     [[nodiscard]] double between(Table table, std::int64_t first, std::int64_t second);
@@ -74,10 +82,14 @@ class StepTimes {
     [[nodiscard]] StepBatch micro_batch(const StepBatch& batch) const;
     [[nodiscard]] Time step(const StepBatch& batch, Time busy) const;
     [[nodiscard]] std::optional<Time> mixed(const StepBatch& batch) const;
+    [[nodiscard]] double besides(const StepBatch& batch);
+    [[nodiscard]] Time exact_gpu(const StepBatch& batch) const;
 
     StepParts parts_;
     Engine engine_;
-    std::array<std::vector<std::vector<double>>, 7> tables_{};
+    std::array<std::vector<std::vector<double>>, 9> tables_{};
+    std::shared_ptr<StepTimes> drafter_{};  ///< of the model that drafts: its prompts
+    Time fetch_adapter_{};
     std::int64_t predicted_ = 0;
 };
 

@@ -94,6 +94,7 @@ void add_sums(TrafficSummary& s, const std::vector<TrafficRun>& runs) {
     double mixed = 0.0;
     double computed = 0.0;
     double found = 0.0;
+    double fetched = 0.0;
     double drafted = 0.0;
     double accepted = 0.0;
     std::int64_t tokens = 0;
@@ -106,6 +107,8 @@ void add_sums(TrafficSummary& s, const std::vector<TrafficRun>& runs) {
         mixed += static_cast<double>(sums.mixed_steps);
         computed += static_cast<double>(sums.prompt_tokens);
         found += static_cast<double>(sums.cached_tokens);
+        fetched += static_cast<double>(sums.fetched_tokens);
+        s.adapters_fetched += sums.fetched_adapters;
         drafted += static_cast<double>(sums.drafted_tokens);
         accepted += static_cast<double>(sums.accepted_tokens);
         if (run.pages > 0) {
@@ -115,7 +118,8 @@ void add_sums(TrafficSummary& s, const std::vector<TrafficRun>& runs) {
     }
     const auto share = [](double part, double whole) { return whole > 0.0 ? part / whole : 0.0; };
     s.mixed = share(mixed, steps);
-    s.found = share(found, found + computed);
+    s.found = share(found, found + fetched + computed);
+    s.fetched = share(fetched, found + fetched + computed);
     s.accepted = share(accepted, drafted);
     s.tokens_per_s = share(static_cast<double>(tokens), s.seconds);
 }
@@ -174,7 +178,9 @@ TrafficSummary summarise(const std::vector<TrafficRun>& runs, const SummaryOptio
              .mean = gaps.mean(),
              .p50 = gaps.quantile(0.5),
              .p90 = gaps.quantile(0.9),
-             .p99 = gaps.quantile(0.99)};
+             .p99 = gaps.quantile(0.99),
+             .p99_low = gaps.interval(0.99).low,
+             .p99_high = gaps.interval(0.99).high};
     if (all.finished > 0) {
         s.within = static_cast<double>(all.within) / static_cast<double>(all.finished);
     }

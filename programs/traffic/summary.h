@@ -5,7 +5,8 @@
 //
 // TTFT is from the arrival to the first token, TPOT the mean time per further token of a request, ITL
 // the time between two tokens of any request, end-to-end from arrival to the last token. The interval
-// of p99 is that of the order statistics between which it lies with 95 % if requests are independent.
+// of p99 is that of the order statistics between which it lies with 95 % if requests are independent; that
+// of ITL allows for gaps that depend on each other (histogram.h).
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,7 @@ struct Quantiles {
 struct TrafficSummary {
     Quantiles ttft{};
     Quantiles tpot{};
-    Quantiles itl{};  ///< without an interval: gaps of a request depend on each other
+    Quantiles itl{};
     Quantiles end_to_end{};
     Quantiles queue{};  ///< from the arrival to the first step
     double seconds = 0.0;
@@ -48,8 +49,10 @@ struct TrafficSummary {
     double cache_most = 0.0;
     double mixed = 0.0;     ///< share of steps with prompts and decoding
     double found = 0.0;     ///< share of prompt tokens found in the cache
+    double fetched = 0.0;   ///< share that came from the host's memory instead
     double accepted = 0.0;  ///< share of drafted tokens
     std::int64_t preemptions = 0;
+    std::int64_t adapters_fetched = 0;  ///< copied from the host
     std::int64_t refused = 0;
 };
 

@@ -1,5 +1,7 @@
 #include "programs/traffic/timeline.h"
 
+#include <utility>
+
 namespace ridge::programs {
 namespace {
 
@@ -29,13 +31,19 @@ void TrafficTimeline::add(std::int64_t from, std::int64_t to, const TrafficSampl
 }
 
 void TrafficTimeline::halve() {
-    for (std::size_t i = 0; 2 * i + 1 < samples_.size(); ++i) {
-        TrafficSample both = samples_[2 * i];
-        extend(both, samples_[2 * i + 1]);
-        samples_[i] = both;
+    // Stretches that are long enough already stay as they are.
+    while (samples_.size() > most / 2) {
+        width_ *= 2;
+        std::vector<TrafficSample> longer;
+        for (const TrafficSample& each : samples_) {
+            if (longer.empty() || longer.back().to_ns - longer.back().from_ns >= width_) {
+                longer.push_back(each);
+            } else {
+                extend(longer.back(), each);
+            }
+        }
+        samples_ = std::move(longer);
     }
-    samples_.resize(most / 2);
-    width_ *= 2;
 }
 
 }  // namespace ridge::programs

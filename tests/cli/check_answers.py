@@ -27,6 +27,9 @@ SERVES = [
     "qwen3-30b-a3b --gpu h200-sxm --dp 2 --ep 2 --rate 2,8 --ttft 300ms --tpot 20ms --count 60 --prefix 0.5",
     "llama-3.2-1b --gpu l4 --replicas 3 --separate 1:2 --link 10GB/s --rate 3 --count 60",
     "llama-3.2-1b --gpu l4 --rate 30 --count 100 --draft mtp --prompt lognormal:300:1 --answer exponential:40",
+    "qwen3-vl-8b-instruct --gpu h100-sxm --concurrency 8 --count 60 --vision 300-900 --images 4 --answer 40",
+    "llama-3.1-70b --tp 4 --gpu h100-sxm --rate 2 --count 40 --draft-model llama-3.2-1b --draft-tree 3x2 --answer 50",
+    "llama-3.2-1b --gpu l4 --rate 5 --count 80 --adapters 12 --adapter-slots 4 --rank 8 --offload 20GiB --prefix 0.8 --groups 30",
 ]
 SEARCH = "llama-3.1-8b --serve --gpu h100-sxm,b200 --price 2.5,5 --ttft 500ms --tpot 30ms"
 TIMES = "name,op,m,n,k,count,us\nslow,matmul,4096,4096,4096,8,900\nfine,matmul,4096,4096,4096,1,185\nunit,matmul,4096,4096,4096,1,0.18\n"
@@ -60,6 +63,8 @@ def main():
         for load in answer["loads"]:
             if not load["ttft"]["p50_us"] <= load["ttft"]["p99_us"] <= load["ttft"]["p99_high_us"]:
                 failures.append(f"{question}: quantiles are not in order")
+            if not load["itl"]["p99_low_us"] <= load["itl"]["p99_us"] <= load["itl"]["p99_high_us"]:
+                failures.append(f"{question}: the interval of the time between tokens does not hold its p99")
     answer = problems(ridge, schemas["plan"], ["plan", *SEARCH.split()])[0]["deployments"]
     if answer["candidates"] < 1000 or not answer["best"]["meets_targets"] or len(answer["front"]) < 2:
         failures.append("the search over deployments found too little")

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -192,16 +193,19 @@ TEST_CASE("a mixed step costs more than its decodes and less than both apart") {
 
 std::vector<TrafficRequest> mixed_load(std::uint64_t seed, double rate, std::int64_t concurrency,
                                        std::int64_t count) {
-    TrafficLoad load{.count = count,
-                     .rate = rate,
-                     .concurrency = concurrency,
-                     .burstiness = rate > 0.0 ? 2.0 : 1.0,
-                     .prompt = parse_lengths("lognormal:300:1", "prompt"),
-                     .answer = parse_lengths("exponential:60", "answer"),
-                     .prefix = 0.5,
-                     .groups = 5,
-                     .urgent = 0.2,
-                     .seed = seed};
+    TrafficLoad load{
+        .count = count,
+        .rate = rate,
+        .concurrency = concurrency,
+        .burstiness = rate > 0.0 ? 2.0 : 1.0,
+        .prompt = parse_lengths("lognormal:300:1", "prompt"),
+        .answer = parse_lengths("exponential:60", "answer"),
+        .prefix = 0.5,
+        .groups = 5,
+        .vision = seed % 4 == 1 ? std::optional(parse_lengths("20-200", "vision")) : std::nullopt,
+        .adapters = 7,
+        .urgent = 0.2,
+        .seed = seed};
     return draw(load);
 }
 
@@ -216,31 +220,43 @@ TEST_CASE("nothing is lost in simulated runs") {
     const std::uint64_t first = 1 + 1'000'003 * from_environment("RIDGE_SEED", 0);
     Deployment small{.chunk = 256, .sequences = 24};
     Deployment drafting = small;
-    drafting.speculation = {.draft = Draft::ngram, .tokens = 3, .acceptance = 0.6};
+    drafting.speculation = {.draft = Draft::ngram, .acceptance = 0.6, .widths = chain_of(3)};
     Deployment whole = small;
     whole.chunked = false;
-    std::int64_t preemptions = 0;
-    std::int64_t cached = 0;
-    for (const Deployment& deployment : {small, drafting, whole}) {
-        StepTimes times = times_of("llama-3.2-1b", "l4", deployment);
+    Deployment adapted = small;
+    adapted.adapters = {.slots = 3, .rank = 8};
+    adapted.speculation = {.draft = Draft::mtp, .acceptance = 0.6, .widths = {3, 2}};
+    TrafficSums all;
+    for (const Deployment& deployment : {small, drafting, whole, adapted}) {
+        StepTimes times = times_of("qwen3-vl-8b-instruct", "l4", deployment);
         for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
             const bool open = seed % 2 == 0;
-            const auto requests = mixed_load(seed, open ? 40.0 : 0.0, open ? 0 : 16, 25);
+            const auto requests = mixed_load(seed, open ? 10.0 : 0.0, open ? 0 : 16, 25);
             const TrafficRun run =
                 simulate(requests,
                          {.tokens = 2000 + static_cast<std::int64_t>(seed % 7) * 1000,
+                          .host_tokens = static_cast<std::int64_t>(seed % 3) * 2000,
                           .concurrency = open ? 0 : 16,
                           .seed = seed},
                          times);
             const std::string why = violation(run, requests);
             CAPTURE(seed, why);
             CHECK(why.empty());
-            preemptions += run.sums.preemptions;
-            cached += run.sums.cached_tokens;
+            CHECK(run.sums.most_adapters <= 3);
+            all.preemptions += run.sums.preemptions;
+            all.cached_tokens += run.sums.cached_tokens;
+            all.fetched_tokens += run.sums.fetched_tokens;
+            all.encoded_tokens += run.sums.encoded_tokens;
+            all.fetched_adapters += run.sums.fetched_adapters;
+            all.host_dropped += run.sums.host_dropped;
         }
     }
-    CHECK(preemptions > 100);  // the runs meet what they are to test
-    CHECK(cached > 1000);
+    CHECK(all.preemptions > 100);  // the runs meet what they are to test
+    CHECK(all.cached_tokens > 1000);
+    CHECK(all.fetched_tokens > 1000);
+    CHECK(all.encoded_tokens > 1000);
+    CHECK(all.fetched_adapters > 100);
+    CHECK(all.host_dropped > 100);
 }
 
 TEST_CASE("a request that never fits is refused") {
@@ -304,6 +320,72 @@ TEST_CASE("equal seeds give equal runs, and urgent requests wait less") {
     }
     const auto all = static_cast<std::int64_t>(requests.size());
     CHECK(urgent / static_cast<double>(count) < 0.5 * others / static_cast<double>(all - count));
+}
+
+TEST_CASE("pages on the host save computing a prefix again") {
+    StepTimes times = times_of("llama-3.1-8b", "h100-sxm");
+    std::vector<TrafficRequest> requests;
+    for (std::int64_t i = 0; i < 40;
+         ++i) {  // five prefixes in turn, of which the GPU has room for one
+        requests.push_back({.arrival_ns = i * 1'000'000'000,
+                            .prompt = 4100,
+                            .answer = 4,
+                            .prefix = 4096,
+                            .group = i % 5});
+    }
+    const TrafficRun without = simulate(requests, {.tokens = 5000}, times);
+    const TrafficRun with = simulate(requests, {.tokens = 5000, .host_tokens = 30000}, times);
+    const TrafficRun small = simulate(requests, {.tokens = 5000, .host_tokens = 8000}, times);
+    CHECK(without.sums.prompt_tokens == 40 * 4100);
+    CHECK(with.sums.prompt_tokens == 40 * 4100 - 35 * 4096);
+    CHECK(with.sums.fetched_tokens == 35 * 4096);
+    CHECK(small.sums.fetched_tokens < with.sums.fetched_tokens);
+    CHECK(small.sums.host_dropped > 0);
+    // 4096 tokens of 128 KiB over PCIe 5 take some 10 ms, computing them 100.
+    const auto wait = [](const TrafficRun& run) {
+        const RequestOutcome& last = run.requests.back();
+        return static_cast<double>(last.first_token_ns - last.arrival_ns) * 1e-6;
+    };
+    CHECK(wait(with) < 0.5 * wait(without));
+    CHECK(wait(with) > 4096 * 131072.0 / 64e9 * 1e3);
+    for (const TrafficRun* each : {&without, &with, &small}) {
+        CHECK(violation(*each, requests).empty());
+    }
+}
+
+TEST_CASE("images are encoded once, in the step of their first tokens") {
+    StepTimes times = times_of("qwen3-vl-8b-instruct", "h100-sxm");
+    CHECK(times.parts().sees());
+    CHECK_FALSE(times_of("qwen3-8b", "h100-sxm").parts().sees());
+    const std::vector<TrafficRequest> images{{.prompt = 1500, .answer = 3, .vision = 1400}};
+    const std::vector<TrafficRequest> text{{.prompt = 1500, .answer = 3}};
+    const TrafficRun seen = simulate(images, {.tokens = 10000}, times);
+    const TrafficRun read = simulate(text, {.tokens = 10000}, times);
+    CHECK(seen.sums.encoded_tokens == 1400);
+    const double host = vllm().image.base();
+    const double encoded = static_cast<double>(seen.sums.end_ns - read.sums.end_ns) - host * 1e9;
+    CHECK(encoded * 1e-9 == Approx(times.parts().encode(1400, 1400).base()).epsilon(0.05));
+    // The products of the tower alone: 27 layers of 15.2 million weights, four patches for each token.
+    const double flop = 2.0 * 4 * 1400 * 27 * (4 * 1152.0 * 1152.0 + 2 * 1152.0 * 4304.0);
+    CHECK(encoded * 1e-9 > flop / 989e12);
+    CHECK(encoded * 1e-9 < 6.0 * flop / 989e12);
+    // Frames that do not see each other take less attention.
+    CHECK(times.parts().encode(4000, 250) < times.parts().encode(4000, 4000));
+}
+
+TEST_CASE("requests whose adapters have no slot are passed") {
+    StepTimes times = times_of("llama-3.2-1b", "l4", {.adapters = {.slots = 1, .rank = 8}});
+    const std::vector<TrafficRequest> requests{{.prompt = 50, .answer = 50, .adapter = 0},
+                                               {.prompt = 50, .answer = 5, .adapter = 1},
+                                               {.prompt = 50, .answer = 5, .adapter = 0},
+                                               {.prompt = 50, .answer = 5}};
+    const TrafficRun run = simulate(requests, {.tokens = 10000}, times);
+    CHECK(run.requests[2].finished_ns < run.requests[0].finished_ns);
+    CHECK(run.requests[3].finished_ns < run.requests[0].finished_ns);
+    CHECK(run.requests[1].started_ns >= run.requests[0].finished_ns);
+    CHECK(run.sums.fetched_adapters == 2);
+    CHECK(run.sums.most_adapters == 1);
+    CHECK(violation(run, requests).empty());
 }
 
 TEST_CASE("a decoding server takes over prompts that are ready") {

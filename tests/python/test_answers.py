@@ -69,6 +69,15 @@ class Serve(unittest.TestCase):
         self.assertGreaterEqual(answer.loads[1].ttft.p99_us, answer.loads[0].ttft.p50_us)
 
 
+    def test_drafts_adapters_and_the_host(self):
+        words = {"gpu": GPU, "rate": [3], "count": 40, "draft_model": "llama-3.2-1b", "draft_tree": "2x2", "adapters": 6, "offload": "8GiB"}
+        answer = ridge.serve("llama-3.1-8b", **words)
+        self.assertGreater(answer.loads[0].drafts_accepted, 0.0)
+        self.assertGreater(answer.loads[0].adapters_fetched, 0)
+        self.assertGreater(answer.host_cache_tokens, 0)
+        self.assertIn("--speculative-config", answer.command)
+
+
 class Errors(unittest.TestCase):
     def test_the_field_is_data(self):
         error = ridge.InputError("whatever the words are", "rows")
