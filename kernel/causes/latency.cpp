@@ -96,6 +96,9 @@ class Sharing {
             case Waits::on_chip:
                 return add_on_chip(amount);
             case Waits::fixed:
+                // A chain of values of the wrong type waits for their pipe.
+                add(Cause::wrong_pipe, amount * loads_.slipped);
+                return add(Cause::dependence, amount * (1.0 - loads_.slipped));
             case Waits::tensor:
                 return add(Cause::dependence, amount);
             case Waits::barrier:
@@ -137,7 +140,7 @@ class Sharing {
         const double waves = static_cast<double>(c_.blocks()) * warps_of_block /
                              (roofs_.multiprocessors * residency_.possible);
         if (waves > few_waves) return 0.0;
-        constexpr double usual = 0.75;
+        constexpr double usual = 0.6;
         const double share = resident / std::max(1.0, residency_.from_grid);
         return share < usual ? std::min(0.9, 1.0 - share) : 0.0;
     }
@@ -211,9 +214,13 @@ class Sharing {
         for (const Resource level : {Resource::dram, Resource::l2, Resource::l1}) {
             busiest = std::max(busiest, loads_.of(level).seconds);
         }
+        return use_of(busiest);
+    }
+    /// How near to its rate a resource is that works for so many seconds, from 0 to 1.
+    [[nodiscard]] double use_of(double seconds) const {
         constexpr double contended = 0.65;
         const double measured = c_.measured.base();
-        return measured > 0.0 ? std::min(1.0, busiest / (contended * measured)) : 1.0;
+        return measured > 0.0 ? std::min(1.0, seconds / (contended * measured)) : 1.0;
     }
 
     [[nodiscard]] std::int64_t counted_warps() const {
@@ -261,14 +268,27 @@ class Sharing {
         if (shared_atomics > 0.0 && shared_atomics > 0.1 * shared) {
             return add(Cause::atomics, amount);
         }
-        if (special > l1) return add_named_pipe(amount, Resource::xu);
+        if (special > l1) {
+            // Waiting for units that idle is latency.
+            const double queued = amount * use_of(special);
+            add(Cause::dependence, amount - queued);
+            return add_named_pipe(queued, Resource::xu);
+        }
         add(Cause::bank_conflicts, amount * loads_.conflicts);
         add(Cause::dependence, amount * (1.0 - loads_.conflicts));
     }
 
+    /// What a pipe wastes, its queue waits for as well; the rest is pressure.
     void add_named_pipe(double amount, Resource resource) {
+        const Load& load = loads_.of(resource);
+        double left = amount;
+        for (const Waste& waste : load.wastes) {
+            const double share = amount * waste.seconds / load.seconds;
+            add(waste.cause, share);
+            left -= share;
+        }
         shares_.pipe = name_of(resource);
-        add(Cause::pipe_pressure, amount);
+        add(Cause::pipe_pressure, left);
     }
 
     void add_pipe(double amount) {

@@ -170,6 +170,8 @@ class LoadReader {
             loads_.bytes_per_access =
                 access_.asked() / (instructions * warp * std::max(loads_.lanes_on, 1.0 / warp));
         }
+        loads_.skipped = skipped();
+        loads_.skips = skip_cause();
         const double atomics = c_.first_of({"smsp__sass_inst_executed_op_shared_atom.sum",
                                             "smsp__inst_executed_op_shared_atom.sum"});
         const double on_shared = atomics + c_.sum_of({"smsp__sass_inst_executed_op_shared_ld.sum",
@@ -226,6 +228,9 @@ class LoadReader {
         const double tags = c_.first_of({"smsp__sass_l1tex_tags_mem_global.sum"});
         Load load = pressure(Resource::l1, over(std::max(waves, tags), cycles_rate()));
         if (loads_.shared_atomics > some_atomics) load.pressure = Cause::atomics;
+        load.waste(
+            loads_.skips,
+            over(loads_.skipped * c_.first_of({"sm__inst_executed_pipe_lsu.sum"}), cycles_rate()));
         const double shared = c_.first_of({"l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"});
         const double wanted = std::max(access_.asked() / roofs_.line_bytes,
                                        access_.load_instructions + access_.store_instructions);
@@ -246,6 +251,15 @@ class LoadReader {
 
     void add_pipe(Resource resource, double instructions, double lanes) {
         Load load = pressure(resource, over(instructions * warp, cycles_rate() * lanes));
+        const bool goes_along = resource == Resource::issue || resource == Resource::xu;
+        if (goes_along && instructions > 0.0) {
+            const double slipped =
+                resource == Resource::issue ? promoted_ + converted_ : converted_;
+            load.waste(Cause::wrong_pipe, load.seconds * std::min(1.0, slipped / instructions));
+        }
+        if (resource == Resource::lsu) {
+            load.waste(loads_.skips, load.seconds * loads_.skipped);
+        }
         const bool any = resource == Resource::alu || resource == Resource::issue;
         // Threads that repeat an atomic of shared memory until it succeeds diverge for that reason.
         load.waste(loads_.shared_atomics > some_atomics ? Cause::atomics : Cause::divergence,
@@ -259,6 +273,30 @@ class LoadReader {
             load.waste(Cause::spills, load.seconds * std::min(1.0, local / of));
         }
         add(std::move(load));
+    }
+
+    /// Instructions of the load and store units of which no lane was on: they take their slot all
+    /// the same. (eq. KC8)
+    [[nodiscard]] double skipped() const {
+        const double executed = c_.first_of({"smsp__sass_inst_executed.sum"});
+        const double on = c_.first_of({"smsp__sass_thread_inst_executed_pred_on.sum"}) / warp;
+        const double accesses = access_.load_instructions + access_.store_instructions +
+                                access_.atomic_instructions +
+                                c_.sum_of({"smsp__sass_inst_executed_op_shared_ld.sum",
+                                           "smsp__sass_inst_executed_op_shared_st.sum",
+                                           "smsp__sass_inst_executed_op_local.sum"});
+        const double lsu = c_.first_of({"sm__inst_executed_pipe_lsu.sum"});
+        if (lsu <= 0.0 || on <= 0.0 || accesses <= 0.0) return 0.0;
+        return std::clamp(std::min(lsu - accesses, executed - on) / lsu, 0.0, 1.0);
+    }
+    /// A warp that skips its step between barriers comes only to wait at the next one.
+    [[nodiscard]] Cause skip_cause() const {
+        const double barrier = c_.first_of({"smsp__warps_issue_stalled_barrier.sum"});
+        const bool most =
+            barrier > 0.0 &&
+            barrier >= c_.first_of({"smsp__warps_issue_stalled_long_scoreboard.sum"}) &&
+            barrier >= c_.first_of({"smsp__warps_issue_stalled_short_scoreboard.sum"});
+        return most ? Cause::barriers : Cause::divergence;
     }
 
     /// A count, or a share of the peak over the multiprocessors' active time times that peak.
@@ -318,6 +356,10 @@ class LoadReader {
             roof(Resource::fp64, over(std::max(two, on_pipe), cycles_rate() * roofs_.lanes.fp64));
         fp64.waste(Cause::divergence, fp64.seconds * (1.0 - loads_.lanes_active));
         if (promoted) {
+            promoted_ = on_pipe / warp;
+            converted_ = converted / warp;
+            const double executed = c_.first_of({"smsp__sass_inst_executed.sum"});
+            loads_.slipped = std::min(1.0, over(promoted_ + converted_, executed));
             const double as_single = over(two, cycles_rate() * roofs_.lanes.fma);
             fp64.waste(Cause::wrong_pipe, std::max(0.0, fp64.needed - as_single));
         }
@@ -363,6 +405,8 @@ class LoadReader {
     const Roofs& roofs_;
     Access access_;
     Loads loads_;
+    double promoted_ = 0.0;   // instructions in fp64 by a slip of the type
+    double converted_ = 0.0;  // conversions that come with them
 };
 
 }  // namespace

@@ -49,17 +49,20 @@ struct Loads {
     std::vector<Load> all;
     double ideal = 0.0;  ///< s
     Resource roof = Resource::dram;
-    double clock = 0.0;              ///< Hz while it was counted
-    double lanes_on = 1.0;           ///< share of the lanes of executed instructions
-    double lanes_active = 1.0;       ///< the same, of lanes on this path, whatever their predicate
-    double shared_atomics = 0.0;     ///< share of the instructions on shared memory
-    double conflicts = 0.0;          ///< share of the wavefronts of shared memory
-    double scattered = 0.0;          ///< share of global sectors' bytes that nobody asked for
-    double scattered_far = 0.0;      ///< the same of what L1 did not hold
-    double repeated = 0.0;           ///< share of asked bytes beyond the memory of the arguments
-    double local_share = 0.0;        ///< of the sectors
-    double atomic_share = 0.0;       ///< of the memory instructions
-    double bytes_per_access = 16.0;  ///< of a thread
+    double clock = 0.0;               ///< Hz while it was counted
+    double lanes_on = 1.0;            ///< share of the lanes of executed instructions
+    double lanes_active = 1.0;        ///< the same, of lanes on this path, whatever their predicate
+    double shared_atomics = 0.0;      ///< share of the instructions on shared memory
+    double conflicts = 0.0;           ///< share of the wavefronts of shared memory
+    double scattered = 0.0;           ///< share of global sectors' bytes that nobody asked for
+    double scattered_far = 0.0;       ///< the same of what L1 did not hold
+    double repeated = 0.0;            ///< share of asked bytes beyond the memory of the arguments
+    double local_share = 0.0;         ///< of the sectors
+    double atomic_share = 0.0;        ///< of the memory instructions
+    double bytes_per_access = 16.0;   ///< of a thread
+    double skipped = 0.0;             ///< share of the accesses of which no lane was on
+    Cause skips = Cause::divergence;  ///< the cause of these
+    double slipped = 0.0;  ///< share of the instructions that are fp64 by a slip of the type
     bool knows_flop = false;
 
     [[nodiscard]] const Load& of(Resource resource) const;

@@ -223,6 +223,7 @@ class Splitter {
         // Fewer sectors mean less of everything that follows from them.
         const double fewer = cause == Cause::uncoalesced ? 1.0 - loads_.scattered
                              : cause == Cause::spills    ? 1.0 - loads_.local_share
+                             : cause == loads_.skips     ? 1.0 - skipped_share()
                                                          : 1.0;
         double resources = split_.ideal;
         for (const auto& [other, seconds] : resource_) {
@@ -231,25 +232,57 @@ class Splitter {
             const bool follows = cause == Cause::pipe_pressure && other == Cause::divergence;
             resources += follows ? 0.0 : seconds * fewer;
         }
+        if (cause == Cause::pipe_pressure) resources = std::max(resources, next_pipe());
         const double busiest = std::max(split_.ideal, busiest_ - resource_[cause]);
         const double shrinks = busiest_ > 0.0 ? std::min(fewer, busiest / busiest_) : fewer;
-        const double latency = latency_without(cause, busiest) * shrinks;
+        // Lanes that work more, or in another type, wait for memory as often.
+        const bool as_often = cause == Cause::divergence || cause == Cause::wrong_pipe;
+        Waiting left = waiting_without(cause, busiest);
+        left.memory *= as_often ? fewer : shrinks;
+        left.other *= cause == Cause::divergence ? fewer : shrinks;
+        const double latency = left.memory + left.other;
         const double tail = body > 0.0 ? imbalance / body : 0.0;
         return launch + (resources + latency) * (1.0 + tail);
     }
 
+    /// Accesses of which no lane is on count as far as L1 is what the kernel is busy with.
+    [[nodiscard]] double skipped_share() const {
+        const double use = loads_.of(Resource::l1).seconds;
+        return busiest_ > 0.0 ? loads_.skipped * std::min(1.0, use / busiest_) : 0.0;
+    }
+
+    /// The work that leaves one pipe leaves the others theirs, as far as the ideal does not hold it.
+    [[nodiscard]] double next_pipe() const {
+        const auto is_pipe = [](Resource resource) {
+            return resource == Resource::fma || resource == Resource::alu ||
+                   resource == Resource::xu || resource == Resource::fp64 ||
+                   resource == Resource::l1;
+        };
+        double first = 0.0;
+        double second = 0.0;
+        for (const Load& load : loads_.all) {
+            if (!is_pipe(load.resource)) continue;
+            second = std::max(second, std::min(first, load.seconds));
+            first = std::max(first, load.seconds);
+        }
+        return busiest_ > 0.0 ? second * (1.0 - std::min(1.0, split_.ideal / busiest_)) : 0.0;
+    }
+
+    struct Waiting {
+        double memory = 0.0;  ///< s, what more bytes in flight would shorten
+        double other = 0.0;
+    };
     /// Bytes in flight that grow by a factor shorten all of the waiting for memory: the larger of
     /// the busiest resource and what Little's law leaves. Chains that are interleaved hide each
     /// other's waiting.
-    [[nodiscard]] double latency_without(Cause cause, double busiest) const {
+    [[nodiscard]] Waiting waiting_without(Cause cause, double busiest) const {
         const auto gain = shares_.gains.find(cause);
-        double in_flight = 0.0;
-        double others = 0.0;
+        Waiting left;
         for (const auto& [other, seconds] : latency_) {
             if (shares_.gains.contains(other)) {
-                in_flight += seconds;
+                left.memory += seconds;
             } else if (other != cause) {
-                others += seconds;
+                left.other += seconds;
             }
         }
         const auto overlapped = [busiest](double waits) {
@@ -262,12 +295,14 @@ class Splitter {
             // A warp that does not stop here is done sooner, and no multiprocessor waits for all.
             const auto share = shares_.of.find(cause);
             const double stops = share != shares_.of.end() ? share->second : 0.0;
-            const double warp =
-                (busiest_ + in_flight + others + latency_of_cause(cause)) * (1.0 - stops);
-            return std::min(in_flight + others, overlapped(warp));
+            if (cause == Cause::dependence) left.memory *= 1.0 - stops;
+            const double all = left.memory + left.other;
+            const double warp = (busiest_ + all + latency_of_cause(cause)) * (1.0 - stops);
+            const double shorter = all > 0.0 ? std::min(1.0, overlapped(warp) / all) : 0.0;
+            return {left.memory * shorter, left.other * shorter};
         }
-        const double waits = (busiest_ + in_flight) / std::exp2(gain->second);
-        return others + std::min(in_flight, overlapped(waits));
+        const double waits = (busiest_ + left.memory) / std::exp2(gain->second);
+        return {std::min(left.memory, overlapped(waits)), left.other};
     }
 
     [[nodiscard]] double latency_of_cause(Cause cause) const {

@@ -7,8 +7,6 @@
 namespace planted {
 namespace {
 
-constexpr int multiprocessors = 132;
-
 /// FMA in `Chains` independent chains; as many in all for every number of chains.
 template <int Chains>
 __device__ void chains(float* out, int steps) {
@@ -256,8 +254,6 @@ constexpr int blocks_of(int total) {
 }  // namespace
 
 std::vector<Launch> arithmetic_launches() {
-    constexpr int threads = 256;
-    constexpr int full = multiprocessors * 8;
     return {
         {"k08a", [](const Memory& m) { k08a<<<full, threads>>>(m.in, m.out); }},
         {"k08b", [](const Memory& m) { k08b<<<full, threads>>>(m.in, m.out); }},

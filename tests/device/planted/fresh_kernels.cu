@@ -6,10 +6,6 @@
 namespace planted {
 namespace {
 
-constexpr int multiprocessors = 132;
-constexpr int threads = 256;
-constexpr int full = multiprocessors * 8;
-
 /// Sums of rows of 256: a thread or a warp to a row.
 __global__ void q01a(const float* in, float* out, int rows) {
     for (int row = static_cast<int>(first_index()); row < rows; row += step_of_grid()) {
@@ -205,15 +201,6 @@ __global__ void q09b(const unsigned* in, unsigned* out, std::size_t count) {
         if (threadIdx.x < 32) atomicMax(out + base / 32768 * 32 + threadIdx.x, most[threadIdx.x]);
         __syncthreads();
     }
-}
-
-template <class Word>
-const Word* in_words(const Memory& m) {
-    return reinterpret_cast<const Word*>(m.in);
-}
-template <class Word>
-Word* out_words(const Memory& m) {
-    return reinterpret_cast<Word*>(m.out);
 }
 
 }  // namespace

@@ -7,10 +7,6 @@
 namespace planted {
 namespace {
 
-constexpr int multiprocessors = 132;
-constexpr int threads = 256;
-constexpr int full = multiprocessors * 8;
-
 /// Every piece of 256 KiB is read by four blocks, one after the other or far apart.
 constexpr std::size_t piece = (std::size_t{256} << 10U) / sizeof(float4);
 template <bool Apart>
@@ -256,15 +252,6 @@ __global__ void f05(float4* out, std::size_t count) {
     for (std::size_t i = first_index(); i < count; i += step_of_grid()) {
         out[i] = {1.0F, 2.0F, 3.0F, 4.0F};
     }
-}
-
-template <class Word>
-const Word* in_words(const Memory& m) {
-    return reinterpret_cast<const Word*>(m.in);
-}
-template <class Word>
-Word* out_words(const Memory& m) {
-    return reinterpret_cast<Word*>(m.out);
 }
 
 }  // namespace

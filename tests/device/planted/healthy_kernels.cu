@@ -8,8 +8,7 @@
 namespace planted {
 namespace {
 
-constexpr int multiprocessors = 132;
-constexpr int threads = 512;
+constexpr int wide = 512;
 constexpr int grid = multiprocessors * 4;
 
 __global__ void h01(const float4* in, float4* out, std::size_t count) {
@@ -96,13 +95,11 @@ auto* fours_out(const Memory& m) {
 
 std::vector<Launch> healthy_launches() {
     return {
-        {"h01",
-         [](const Memory& m) { h01<<<grid, threads>>>(fours(m), fours_out(m), floats / 4); }},
-        {"h02", [](const Memory& m) { h02<<<grid, threads>>>(fours(m), m.out, floats / 4); }},
-        {"h03", [](const Memory& m) { h03<<<grid, threads>>>(fours_out(m), floats / 4); }},
-        {"h04",
-         [](const Memory& m) { h04<<<grid, threads>>>(fours(m), fours_out(m), floats / 8); }},
-        {"h05", [](const Memory& m) { h05<<<grid, threads>>>(m.out); }},
+        {"h01", [](const Memory& m) { h01<<<grid, wide>>>(fours(m), fours_out(m), floats / 4); }},
+        {"h02", [](const Memory& m) { h02<<<grid, wide>>>(fours(m), m.out, floats / 4); }},
+        {"h03", [](const Memory& m) { h03<<<grid, wide>>>(fours_out(m), floats / 4); }},
+        {"h04", [](const Memory& m) { h04<<<grid, wide>>>(fours(m), fours_out(m), floats / 8); }},
+        {"h05", [](const Memory& m) { h05<<<grid, wide>>>(m.out); }},
         {"h06", [](const Memory& m) { product(m, 8192, CUDA_R_16BF, CUBLAS_COMPUTE_32F); }},
         {"h07", [](const Memory& m) { product(m, 4096, CUDA_R_16BF, CUBLAS_COMPUTE_32F); }},
         {"h08", [](const Memory& m) { product(m, 4096, CUDA_R_32F, CUBLAS_COMPUTE_32F); }},

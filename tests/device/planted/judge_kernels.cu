@@ -5,10 +5,6 @@
 namespace planted {
 namespace {
 
-constexpr int multiprocessors = 132;
-constexpr int threads = 256;
-constexpr int full = multiprocessors * 8;
-
 /// A five-point stencil on 4096 x 4096; neighbouring threads take rows or columns.
 template <bool Rows>
 __device__ void stencil(const float* in, float* out) {

@@ -6,10 +6,6 @@
 namespace planted {
 namespace {
 
-constexpr int multiprocessors = 132;
-constexpr int threads = 256;
-constexpr int full = multiprocessors * 8;
-
 /// A histogram of 64 bins, in global memory or first in shared memory.
 __global__ void n10a(const unsigned* in, unsigned* out, std::size_t count) {
     for (std::size_t i = first_index(); i < count; i += step_of_grid()) {
@@ -245,15 +241,6 @@ __global__ void g04(const float4* in, float4* out, std::size_t count) {
         v.w = fmaf(v.w, v.w, 0.5F);
         out[i] = v;
     }
-}
-
-template <class Word>
-const Word* in_words(const Memory& m) {
-    return reinterpret_cast<const Word*>(m.in);
-}
-template <class Word>
-Word* out_words(const Memory& m) {
-    return reinterpret_cast<Word*>(m.out);
 }
 
 }  // namespace

@@ -4,10 +4,6 @@
 namespace planted {
 namespace {
 
-constexpr int multiprocessors = 132;
-constexpr int threads = 256;
-constexpr int full_grid = multiprocessors * 8;
-
 __global__ void k01a(const float* in, float* out, std::size_t count) {
     constexpr std::size_t run = 32;
     const std::size_t start = first_index() * run;
@@ -209,22 +205,21 @@ std::vector<Launch> memory_launches() {
     return {
         {"k01a",
          [](const Memory& m) { k01a<<<floats / 32 / threads, threads>>>(m.in, m.out, floats); }},
-        {"k01b", [](const Memory& m) { k01b<<<full_grid, threads>>>(m.in, m.out, floats); }},
-        {"k02a", [](const Memory& m) { k02a<<<full_grid, threads>>>(m.in, m.out, floats / 8); }},
-        {"k02b", [](const Memory& m) { k02b<<<full_grid, threads>>>(m.in, m.out, floats / 8); }},
-        {"k03a", [](const Memory& m) { k03a<<<full_grid, threads>>>(m.in, m.out); }},
-        {"k03b", [](const Memory& m) { k03b<<<full_grid, threads>>>(m.in, m.out); }},
-        {"k04a", [](const Memory& m) { k04a<<<full_grid, threads>>>(m.in, m.out); }},
-        {"k04b", [](const Memory& m) { k04b<<<full_grid, threads>>>(m.in, m.out); }},
+        {"k01b", [](const Memory& m) { k01b<<<full, threads>>>(m.in, m.out, floats); }},
+        {"k02a", [](const Memory& m) { k02a<<<full, threads>>>(m.in, m.out, floats / 8); }},
+        {"k02b", [](const Memory& m) { k02b<<<full, threads>>>(m.in, m.out, floats / 8); }},
+        {"k03a", [](const Memory& m) { k03a<<<full, threads>>>(m.in, m.out); }},
+        {"k03b", [](const Memory& m) { k03b<<<full, threads>>>(m.in, m.out); }},
+        {"k04a", [](const Memory& m) { k04a<<<full, threads>>>(m.in, m.out); }},
+        {"k04b", [](const Memory& m) { k04b<<<full, threads>>>(m.in, m.out); }},
         {"k11a",
          [](const Memory& m) {
-             k11a<<<full_grid, threads>>>(bytes_of(m), reinterpret_cast<unsigned char*>(m.out),
-                                          floats);
+             k11a<<<full, threads>>>(bytes_of(m), reinterpret_cast<unsigned char*>(m.out), floats);
          }},
         {"k11b",
          [](const Memory& m) {
-             k11b<<<full_grid, threads>>>(reinterpret_cast<const uint4*>(m.in),
-                                          reinterpret_cast<uint4*>(m.out), floats / 16);
+             k11b<<<full, threads>>>(reinterpret_cast<const uint4*>(m.in),
+                                     reinterpret_cast<uint4*>(m.out), floats / 16);
          }},
         {"k12a",
          [](const Memory& m) { k12a<<<multiprocessors * 2, threads>>>(m.in, m.out, floats / 4); }},
@@ -235,18 +230,18 @@ std::vector<Launch> memory_launches() {
          }},
         {"k19a",
          [](const Memory& m) {
-             k19a<<<full_grid, threads>>>(reinterpret_cast<const float4*>(m.in), m.out, floats / 4);
+             k19a<<<full, threads>>>(reinterpret_cast<const float4*>(m.in), m.out, floats / 4);
          }},
         {"k19b",
          [](const Memory& m) {
-             k19b<<<full_grid, threads>>>(reinterpret_cast<const float4*>(m.in), m.out, floats / 4);
+             k19b<<<full, threads>>>(reinterpret_cast<const float4*>(m.in), m.out, floats / 4);
          }},
         {"k24a",
          [](const Memory& m) { k24a<<<dim3(width / 32, width / 32), dim3(32, 8)>>>(m.in, m.out); }},
         {"k24b",
          [](const Memory& m) { k24b<<<dim3(width / 32, width / 32), dim3(32, 8)>>>(m.in, m.out); }},
-        {"k25a", [](const Memory& m) { k25a<<<full_grid, threads>>>(m.in, m.out, m.index); }},
-        {"k25b", [](const Memory& m) { k25b<<<full_grid, threads>>>(m.in, m.out, m.index); }},
+        {"k25a", [](const Memory& m) { k25a<<<full, threads>>>(m.in, m.out, m.index); }},
+        {"k25b", [](const Memory& m) { k25b<<<full, threads>>>(m.in, m.out, m.index); }},
     };
 }
 
@@ -254,23 +249,21 @@ std::vector<Launch> field_launches() {
     return {
         {"k41a",
          [](const Memory& m) {
-             k41a<<<full_grid / 2, threads>>>(reinterpret_cast<const unsigned short*>(m.in),
-                                              reinterpret_cast<unsigned short*>(m.out), floats);
+             k41a<<<full / 2, threads>>>(reinterpret_cast<const unsigned short*>(m.in),
+                                         reinterpret_cast<unsigned short*>(m.out), floats);
          }},
         {"k41b",
          [](const Memory& m) {
-             k41b<<<full_grid / 2, threads>>>(reinterpret_cast<const uint4*>(m.in),
-                                              reinterpret_cast<uint4*>(m.out), floats / 8);
+             k41b<<<full / 2, threads>>>(reinterpret_cast<const uint4*>(m.in),
+                                         reinterpret_cast<uint4*>(m.out), floats / 8);
          }},
-        {"k43a",
-         [](const Memory& m) { k43a<<<full_grid, threads>>>(bytes_of(m), m.out, floats - 1); }},
+        {"k43a", [](const Memory& m) { k43a<<<full, threads>>>(bytes_of(m), m.out, floats - 1); }},
         {"k43b",
          [](const Memory& m) {
-             k43b<<<full_grid, threads>>>(reinterpret_cast<const unsigned*>(m.in), m.out,
-                                          floats - 1);
+             k43b<<<full, threads>>>(reinterpret_cast<const unsigned*>(m.in), m.out, floats - 1);
          }},
-        {"k44a", [](const Memory& m) { k44a<<<full_grid, threads>>>(m.in, m.out, floats / 12); }},
-        {"k44b", [](const Memory& m) { k44b<<<full_grid, threads>>>(m.in, m.out, floats / 12); }},
+        {"k44a", [](const Memory& m) { k44a<<<full, threads>>>(m.in, m.out, floats / 12); }},
+        {"k44b", [](const Memory& m) { k44b<<<full, threads>>>(m.in, m.out, floats / 12); }},
         {"k45a", [](const Memory& m) { k45a<<<1024, threads>>>(m.in, m.out, floats); }},
         {"k45b", [](const Memory& m) { k45b<<<1024, threads>>>(m.in, m.out, floats); }},
     };

@@ -7,6 +7,7 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -28,6 +29,27 @@ struct Launch {
     void (*run)(const Memory&);
 };
 
+inline constexpr int multiprocessors = 132;  // of the GPUs that the kernels were written for
+inline constexpr int threads = 256;          // of a block, unless the fault is its size
+inline constexpr int full = multiprocessors * 8;
+
+/// The memory as words of another type.
+template <class Word>
+const Word* in_words(const Memory& m) {
+    return reinterpret_cast<const Word*>(m.in);
+}
+template <class Word>
+Word* out_words(const Memory& m) {
+    return reinterpret_cast<Word*>(m.out);
+}
+
+/// All faults before their twins, so that no twin finds in L2 what its fault has read.
+inline std::vector<Launch> faults_first(std::vector<Launch> all) {
+    std::stable_partition(all.begin(), all.end(),
+                          [](const Launch& each) { return each.name[3] == 'a'; });
+    return all;
+}
+
 std::vector<Launch> memory_launches();
 std::vector<Launch> field_launches();
 std::vector<Launch> arithmetic_launches();
@@ -37,6 +59,9 @@ std::vector<Launch> more_judge_launches();
 std::vector<Launch> fresh_launches();
 std::vector<Launch> more_fresh_launches();
 std::vector<Launch> fresh_healthy_launches();
+std::vector<Launch> third_launches();
+std::vector<Launch> more_third_launches();
+std::vector<Launch> third_healthy_launches();
 /// Kernels of libraries and copies at the roof; `library` ones are skipped if the library is absent.
 std::vector<Launch> healthy_launches();
 

@@ -4,9 +4,6 @@
 namespace planted {
 namespace {
 
-constexpr int multiprocessors = 132;
-constexpr int threads = 256;
-
 /// A stream of which each thread waits for one load at a time.
 __device__ void stream(const float4* in, float4* out, std::size_t count) {
 #pragma unroll 1
@@ -313,7 +310,6 @@ void with_shared(Kernel kernel, int grid, int block, int bytes, const Memory& m)
 }  // namespace
 
 std::vector<Launch> schedule_launches() {
-    constexpr int full = multiprocessors * 8;
     return {
         {"k05a",
          [](const Memory& m) { k05a<<<full, threads>>>(fours(m), fours_out(m), floats / 4); }},
