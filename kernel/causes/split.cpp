@@ -218,6 +218,7 @@ class Splitter {
         const double body = split_.measured - launch - imbalance;
         if (outer_[cause] > 0.0) {
             const double left = split_.measured - outer_[cause];
+            if (cause == Cause::too_few_blocks) return launch + filled(left - launch);
             return latency_[cause] > 0.0 ? left - latency_[cause] : left;
         }
         // Fewer sectors mean less of everything that follows from them.
@@ -243,6 +244,19 @@ class Splitter {
         const double latency = left.memory + left.other;
         const double tail = body > 0.0 ? imbalance / body : 0.0;
         return launch + (resources + latency) * (1.0 + tail);
+    }
+
+    /// Two times of which the longer hides the other, but for some rounding where they are equal.
+    [[nodiscard]] static double either(double a, double b) {
+        constexpr double sharpness = 4.0;
+        return std::pow(std::pow(a, sharpness) + std::pow(b, sharpness), 1.0 / sharpness);
+    }
+
+    /// Blocks for all multiprocessors fill them with warps, too, which hide each other's waiting.
+    [[nodiscard]] double filled(double body) const {
+        const Residency& held = split_.residency;
+        if (!held.is_known || held.possible <= held.from_grid) return body;
+        return std::min(body, std::hypot(busiest_, body * held.from_grid / held.possible));
     }
 
     /// Accesses of which no lane is on count as far as L1 is what the kernel is busy with.
@@ -286,10 +300,7 @@ class Splitter {
             }
         }
         const auto overlapped = [busiest](double waits) {
-            constexpr double sharpness = 4.0;
-            const double both = std::pow(std::pow(busiest, sharpness) + std::pow(waits, sharpness),
-                                         1.0 / sharpness);
-            return std::max(0.0, both - busiest);
+            return std::max(0.0, either(busiest, waits) - busiest);
         };
         if (gain == shares_.gains.end()) {
             // A warp that does not stop here is done sooner, and no multiprocessor waits for all.

@@ -61,6 +61,7 @@ std::vector<Launch> more_fresh_launches();
 std::vector<Launch> fresh_healthy_launches();
 std::vector<Launch> third_launches();
 std::vector<Launch> more_third_launches();
+std::vector<Launch> last_third_launches();
 std::vector<Launch> third_healthy_launches();
 /// Kernels of libraries and copies at the roof; `library` ones are skipped if the library is absent.
 std::vector<Launch> healthy_launches();

@@ -59,13 +59,13 @@ int main(int count, char** arguments) {
     link<<<1024, 256>>>(memory.next, memory.index);
     require(cudaDeviceSynchronize(), "fill");
     for (int round = 0; round < rounds; ++round) {
-        for (const auto& list :
-             {planted::memory_launches(), planted::field_launches(), planted::arithmetic_launches(),
-              planted::schedule_launches(), planted::judge_launches(),
-              planted::more_judge_launches(), planted::fresh_launches(),
-              planted::more_fresh_launches(), planted::fresh_healthy_launches(),
-              planted::third_launches(), planted::more_third_launches(),
-              planted::third_healthy_launches(), planted::healthy_launches()}) {
+        for (const auto& list : {planted::memory_launches(), planted::field_launches(),
+                                 planted::arithmetic_launches(), planted::schedule_launches(),
+                                 planted::judge_launches(), planted::more_judge_launches(),
+                                 planted::fresh_launches(), planted::more_fresh_launches(),
+                                 planted::fresh_healthy_launches(), planted::third_launches(),
+                                 planted::more_third_launches(), planted::last_third_launches(),
+                                 planted::third_healthy_launches(), planted::healthy_launches()}) {
             for (const planted::Launch& launch : list) {
                 if (!chosen(launch.name, count - 2, arguments + 2)) continue;
                 launch.run(memory);

@@ -1,6 +1,7 @@
 // A third set of kernels that judge the cause split: written before any formula was changed after
 // the second, and run after the last change. r* have a planted fault (a) and a mended twin (b); see
-// planted.h. The second half and the healthy ones are in third_more_kernels.cu.
+// planted.h. The second half is in third_more_kernels.cu, the healthy ones in
+// third_healthy_kernels.cu.
 #include "planted.h"
 
 namespace planted {
