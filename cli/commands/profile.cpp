@@ -382,6 +382,10 @@ Action build_profile(CommandLine& line, std::span<const std::string> arguments) 
               "with --counters: count only with further runs. By default, if a program launches "
               "each kernel once, its launches are repeated within one run, with memory restored")
         .group("Counting");
+    line.flag("--energy", options->energy,
+              "tell the joules of kernels and NVTX ranges, by the GPU's energy counter; needs "
+              "seconds of work and a machine with one GPU")
+        .group("Energy");
     line.flag("--timeline", options->timeline,
               "sample DRAM, SMs and tensor cores over time while the program runs")
         .group("Timeline");

@@ -438,7 +438,7 @@ void LaunchCounters::unloading() {
 }
 
 bool LaunchCounters::is_restless() const {
-    constexpr int tolerated = 20;  // a new profiler takes some tenths of a second
+    constexpr int tolerated = 3;  // a new profiler takes some tenths of a second
     constexpr auto calm = std::chrono::milliseconds(50);
     return unloads_ > tolerated && std::chrono::steady_clock::now() - last_unload_ < calm;
 }
