@@ -88,6 +88,32 @@ ClockTime clock_time(const Prediction& p) {
     return time;
 }
 
+/// The pipe of tensor cores that multiplies a type; null if its rates are not known.
+const MatmulParameters* pipe_of(const Machine& machine, DataType type) {
+    const MatmulCalibration& all = machine.matmul;
+    if (type == DataType::tf32) return all.find(MatmulPipe::tf32);
+    const std::int64_t bits = bits_of(type);
+    if (bits > 16) return nullptr;
+    return all.find(bits == 16  ? MatmulPipe::tensor
+                    : bits == 8 ? MatmulPipe::eight_bit
+                                : MatmulPipe::four_bit);
+}
+
+/// The clock of a short run falls with its length, from that of the shortest products, as the rate
+/// of the tensor cores that the power limit leaves does. (eq. EN4)
+double droop_of(const Prediction& prediction, DataType type, const Machine& machine) {
+    const MatmulParameters* const pipe = pipe_of(machine, type);
+    Time time;
+    for (const Term& term : prediction.terms) {
+        if (term.resource == Resource::tensor) time += term.time;
+    }
+    const double most = (prediction.peak * time).base();
+    if (pipe == nullptr || most <= 0.0) return 1.0;
+    const double share = prediction.work.tensor.base() / most;
+    const bool by_power = share >= pipe->sustained_fraction && share < pipe->burst_fraction;
+    return by_power ? share / pipe->burst_fraction : 1.0;
+}
+
 /// The operation at any clock.
 class Steady {
   public:
@@ -100,7 +126,7 @@ class Steady {
             parts_.always += p_.idle * (p_.leakage * (*conditions.celsius - p_.temperature));
         }
         const TensorEnergy tensor = tensor_clock_of(p_, type);
-        burst_ = 1.0 - tensor.burst * parts_.loaded;
+        burst_ = (1.0 - tensor.burst * parts_.loaded) * droop_of(prediction, type, machine);
         ceiling_ = 1.0 - tensor.ceiling * parts_.loaded;
     }
 

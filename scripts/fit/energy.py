@@ -40,6 +40,8 @@ SURE = 0.02  # width for products of more than a millisecond, which decide how w
 CEILING = {"tensor_16": 0.155, "tensor_8": 0.217, "tensor_int8": 0.217, "tensor_32": 0.049}
 BURST = {"tensor_16": 0.155, "tensor_8": 0.217, "tensor_int8": 0.217, "tensor_32": 0.2}
 REGULATED = 0.985
+#: Rates of tensor cores that the power limit leaves in short and in long products, over the peak (model.matmul of cuBLASLt); read in main.
+BY_POWER = {}
 #: What is expected of each coefficient: W, pJ, shares.
 EXPECTED = {"running": 40, "dram": 80, "l2": 25, "l2_operands": 15, "fma": 8, "special": 10, "tensor_32": 1.0,
             "tensor_16": 0.55, "tensor_8": 0.3, "tensor_int8": 0.4, "tensor_active": 250, "fma_active": 150,
@@ -65,6 +67,9 @@ class Row:
         self.terms = {name: min(time, self.time) for name, time in terms.items()}
         tensor, peak = prediction["flop_tensor"], prediction["peak_flop_per_s"]
         self.loaded = min(1.0, tensor / (peak * self.time)) if tensor > 0 else 0.0
+        share = tensor / (peak * terms["tensor"]) if terms.get("tensor", 0.0) > 0 else 0.0
+        short, long = BY_POWER.get(prediction["dtype"], (0.0, 1.0))
+        self.droop = share / short if long <= share < short else 1.0
         self.fixed = min(self.time, terms.get("launch", 0.0) + terms.get("link", 0.0))
         chip = max([time for name, time in terms.items() if name not in ("dram", "launch", "link")], default=0.0)
         told = (terms.get("dram", 0.0) ** 4 + chip**4) ** 0.25
@@ -101,7 +106,7 @@ class Row:
     def settled(self, value, idle, limit):
         """(power, period, clock over boost) as `ridge predict` finds them."""
         always, chip, memory = self.parts(value, idle)
-        burst, clock = 1.0 - BURST[self.pipe] * self.loaded, self.ceiling()
+        burst, clock = (1.0 - BURST[self.pipe] * self.loaded) * self.droop, self.ceiling()
 
         def period(at):
             return self.fixed + (self.memory**4 + (self.chip * burst / at) ** 4) ** 0.25 + GAP
@@ -114,6 +119,15 @@ class Row:
                 clock = 0.5 * (low + high)
                 low, high = (clock, high) if power(clock) <= limit else (low, clock)
         return min(power(clock), limit), period(clock), clock
+
+
+def read_by_power(gpu):
+    """What EN4 takes from the model of products; tf32 inherits the rates of 16 bits."""
+    path = pathlib.Path(__file__).resolve().parents[2] / "calibration" / gpu / "cublaslt-13.0.toml"
+    pipes = tomllib.loads(path.read_text(encoding="utf-8"))["model"]["matmul"]
+    for pipe, types in (("tensor", ("bf16", "fp16", "tf32")), ("fp8", ("fp8", "int8"))):
+        rates = tuple(pipes[pipe][name]["value"] for name in ("burst_fraction", "sustained_fraction"))
+        BY_POWER.update({dtype: rates for dtype in types})
 
 
 def read_rows(ridge, gpu, folder):
@@ -199,6 +213,7 @@ def main():
     boost = max(float(json.loads(subprocess.run([ridge, "gpus", "show", gpu, "--all", "--format", "json"], check=True,
                                                 capture_output=True, text=True).stdout)["fields"][name]["value"])
                 for name in ("clock.boost_hz",))
+    read_by_power(gpu)
     rows = [row for each in folder.split(",") for row in read_rows(ridge, gpu, each)]
     if len(rest) > 1:
         start_near(rest[1], rows, boost)

@@ -189,7 +189,7 @@ def recorded(folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=pathlib.Path)
-    parser.add_argument("--part", choices=["train", "drawn", "judge", "few"], default="train")
+    parser.add_argument("--part", choices=["train", "drawn", "judge", "few", "limit"], default="train")
     parser.add_argument("--seed", type=int, default=40)
     parser.add_argument("--warm", type=float, default=0.4, help="seconds before the window")
     parser.add_argument("--window", type=float, default=3.0, help="seconds of the window")

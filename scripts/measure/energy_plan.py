@@ -7,7 +7,8 @@ Method. Copies, sums and functions over 1 GiB and over 12 MiB separate DRAM from
 random, constant and zero data what toggles. Random shapes come from the classes of `torch_plan.py`, of at least some
 10 us each. The part `drawn` has no microbenchmarks: its seeds are for judging, and for more shapes to fit to. The part
 `judge` draws fewer and longer ones, only such as a graph can hold, and products at the power limit of random, constant and
-zero data. The part `few` has the microbenchmarks that another GPU of a family needs.
+zero data. The part `few` has the microbenchmarks that another GPU of a family needs, the part `limit` only products of
+more than a millisecond of random, constant and zero data, of every type.
 """
 import math
 import random
@@ -115,6 +116,15 @@ def at_limit(seed):
     yield square("tf32", 128 * chance.randint(56, 72)), "normal"
 
 
+def more_at_limit(seed):
+    """Such products of other shapes and types, two of random data and one each of zeros and constants."""
+    chance = random.Random(seed + 2)
+    for dtype, least, most in (("bf16", 64, 128), ("fp16", 64, 128), ("fp8", 80, 144), ("tf32", 48, 80)):
+        for pattern in ("normal", "normal", "constant", "zeros"):
+            edges = [128 * chance.randint(least, most) for _ in range(3)]
+            yield product_case((dtype, *edges, True, False, 1), ("warm",)), pattern
+
+
 def drawn(part, seed):
     classes = (torch_plan.products, attentions, pointwise, row_operations, reductions, optimizers, copies, gathers,
                transposes)
@@ -130,6 +140,8 @@ def cases_of(part, seed):
     """(case, pattern) of a part, in the order of measurement."""
     if part == "few":
         return few()
+    if part == "limit":
+        return list(more_at_limit(seed))
     cases = list(drawn(part, seed))
     cases += list(at_limit(seed)) if part == "judge" else []
     random.Random(seed).shuffle(cases)

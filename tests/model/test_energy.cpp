@@ -111,6 +111,23 @@ TEST_CASE("tensor cores lose a share of the clock below the limit, whatever they
     CHECK(e.period.in(units::ms) == Approx(1.0));
 }
 
+TEST_CASE("the clock of a short run falls with the rate that the power limit leaves") {
+    Machine gpu = toy_gpu();
+    MatmulParameters pipe;
+    pipe.burst_fraction = 0.8;
+    pipe.sustained_fraction = 0.6;
+    gpu.matmul.pipes.at(static_cast<std::size_t>(MatmulPipe::tensor)) = pipe;
+    // Zeros keep the limit: steady work runs at the highest clock, whatever the short run had.
+    const auto period = [&](double flop) {
+        const auto e = estimate(toy_product(flop, 0.0), gpu, {.data = DataPattern::zeros});
+        CHECK(e.clock == gpu.boost_clock);
+        return e.period.in(units::ms);
+    };
+    CHECK(period(7e11) == Approx(0.7 / 0.8));  // a long product, which ran at 0.7 of the peak
+    CHECK(period(8.5e11) == Approx(1.0));      // faster than any that the limit holds
+    CHECK(period(5e11) == Approx(1.0));        // slower for another reason
+}
+
 TEST_CASE("warmth adds leakage, and a GPU that nobody measured has a wide band") {
     Machine gpu = toy_gpu();
     gpu.energy->leakage = 0.01;
