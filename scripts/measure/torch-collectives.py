@@ -6,7 +6,8 @@
 
 calls.csv: the wall time between calls of torch.distributed in a row of calls (`measured_us`), and the time that the
 host takes for one (`host_us`, while the GPU still works on earlier ones), by operation, type and bytes; and the host's
-time for one small kernel just after (`probe_us`).
+time for one small kernel (`probe_us`), just before and after each row, because hosts that are virtual machines change
+within seconds.
 
 overlap.csv: a row of collectives in one stream and a row of products (or copies) in another, each of which takes
 about `--span` ms alone, run at the same time. Times of one of each, alone and beside the other, over the time in which
@@ -73,14 +74,19 @@ def row_of(call, count):
 
 
 def measured_call(call):
+    """Wall and host time of one call, and of the launch of a small kernel around its rows: of the slowest rank."""
     for _ in range(5):
         call()
     once = slowest(row_of(call, 5)[1]) / 5
     count = max(5, min(50, int(10e-3 / once)))
-    rows = [row_of(call, count) for _ in range(ROWS)]
-    host = statistics.median(slowest(returned) / count for returned, _ in rows)
-    wall = statistics.median(slowest(done) / count for _, done in rows)
-    return wall, host
+    rows = []
+    for _ in range(ROWS):
+        before = MODELS.probe(1)
+        row = row_of(call, count)
+        rows.append((*row, (before + MODELS.probe(1)) / 2))
+    host = statistics.median(slowest(returned) / count for returned, _, _ in rows)
+    wall = statistics.median(slowest(done) / count for _, done, _ in rows)
+    return wall, host, statistics.median(slowest(launch) for _, _, launch in rows)
 
 
 def calls(rank, gpus, seed, out):
@@ -92,9 +98,9 @@ def calls(rank, gpus, seed, out):
     for name in OPERATIONS:
         for nbytes in sizes:
             dtype = "bf16" if draw.random() < 0.75 else "fp32"
-            wall, host = measured_call(collective(name, rank, gpus, min(nbytes, LARGEST_CALL), dtype))
+            wall, host, launch = measured_call(collective(name, rank, gpus, min(nbytes, LARGEST_CALL), dtype))
             rows.append([name, dtype, gpus, nbytes, "stream", f"{wall * 1e6:.3f}", f"{host * 1e6:.3f}",
-                         f"{MODELS.probe(3):.3f}"])
+                         f"{launch:.3f}"])
     if rank == 0:
         write(out / "calls.csv", ["op", "dtype", "gpus", "bytes", "launch", "measured_us", "host_us", "probe_us"], rows)
 

@@ -15,12 +15,7 @@ of the step; and the host's time for one small kernel. Models are those of torch
 
 Limits: embedding and head are tied in no pipeline; the layers are called without the model's own loop (its masks).
 """
-import argparse
-import csv
-import gc
-import os
 import statistics
-import time
 
 import torch
 import torch.distributed as dist
@@ -30,10 +25,10 @@ from torch.distributed.tensor.experimental import _attention as ring
 from torch.distributed.tensor.experimental import context_parallel
 from torch.nn.parallel import DistributedDataParallel
 
+import torch_ranks
 from siblings import sibling
 
 MODELS = sibling("torch-models.py")
-PARALLEL = sibling("torch-parallel.py")
 # (model, how, batch of a step, seq, micro-batches)
 STEPS = [
     ("llama-3.2-1b", "pp-1f1b", 8, 1024, 8),
@@ -49,6 +44,17 @@ STEPS = [
     ("qwen3-1.7b", "cp-alltoall", 2, 8192, 1),
     ("qwen3-1.7b", "pp-interleaved", 8, 2048, 8),
     ("llama-3.2-1b", "cp-allgather", 2, 4096, 1),
+]
+# Models and sizes that nothing was chosen from, predicted before they were measured.
+JUDGES = [
+    ("qwen3-0.6b", "pp-1f1b", 8, 1024, 4),
+    ("qwen3-0.6b", "cp-allgather", 1, 8192, 1),
+    ("smollm2-360m", "pp-gpipe", 8, 2048, 4),
+    ("smollm2-360m", "cp-alltoall", 1, 8192, 1),
+    ("tinyllama-1.1b", "pp-interleaved", 8, 1024, 4),
+    ("tinyllama-1.1b", "pp-zb", 8, 1024, 4),
+    ("tinyllama-1.1b", "pp-1f1b", 8, 2048, 8),
+    ("qwen2.5-0.5b", "cp-allgather", 2, 8192, 1),
 ]
 EACH = ["kernels", "time_us", "nccl_us", "exposed_us", "dispatch_us", "allocated_before", "peak_extra_bytes"]
 FIELDS = ["model", "how", "gpus", "batch", "seq", "micro", "wall_us", *EACH, "probe_us", "reason"]
@@ -152,17 +158,16 @@ def measure(stepper):
     for _ in range(3):
         stepper.step()
         stepper.after()
-    PARALLEL.at_a_barrier()
+    torch_ranks.at_a_barrier()
     row = {"allocated_before": torch.cuda.memory_allocated()}
     torch.cuda.reset_peak_memory_stats()
     stepper.step()
     torch.cuda.synchronize()
     row["peak_extra_bytes"] = torch.cuda.max_memory_allocated() - row["allocated_before"]
     stepper.after()
-    walls, sent = MODELS.timed(stepper.step, stepper.after, ready=PARALLEL.at_a_barrier, repeats=8, seconds=float("inf"))
-    row["walls"], row["dispatch_us"] = walls, statistics.median(sent)
-    row.update(PARALLEL.times_of(stepper))
-    row["probe_us"] = MODELS.probe(3)
+    row["walls"], sent, row["probe_us"] = torch_ranks.timed(MODELS, stepper)
+    row["dispatch_us"] = statistics.median(sent)
+    row.update(torch_ranks.times_of(MODELS, stepper))
     return row
 
 
@@ -176,54 +181,16 @@ def joined(rows):
 
 
 def stepper_of(name, how, batch, seq, micro):
-    model = MODELS.build(name, True)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.normal_(0.0, 0.02)
+    model = torch_ranks.with_random_weights(MODELS.build(name, True))
     model.train()
     return (Pipeline if how.startswith("pp") else Context)(model, how, batch, seq, micro)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--csv", required=True)
-    parser.add_argument("--seconds", type=float, default=1e9)
-    parser.add_argument("--only", default="", help="steps whose `how` begins so")
-    args = parser.parse_args()
-    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-    began = time.perf_counter()
-    dist.init_process_group("nccl", device_id=torch.device("cuda", torch.cuda.current_device()))
-    rank, gpus = dist.get_rank(), dist.get_world_size()
-    torch.nn.init.normal_ = lambda tensor, *a, **k: tensor
-    with open(args.csv if rank == 0 else os.devnull, "w", newline="", encoding="utf-8") as file:
-        file.write(f"# {gpus} x {torch.cuda.get_device_name()}, torch {torch.__version__}, NCCL "
-                   f"{'.'.join(map(str, torch.cuda.nccl.version()))}, NVLS "
-                   f"{os.environ.get('NCCL_NVLS_ENABLE', 'as is')}\n")
-        out = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        out.writeheader()
-        for name, how, batch, seq, micro in [step for step in STEPS if step[1].startswith(args.only)]:
-            late = torch.tensor([time.perf_counter() - began > args.seconds], device="cuda").int()
-            dist.all_reduce(late)
-            if late.item():
-                break
-            row = {"model": name, "how": how, "gpus": gpus, "batch": batch, "seq": seq, "micro": micro}
-            stepper = None
-            try:
-                stepper = stepper_of(name, how, batch, seq, micro)
-                rows = [None] * gpus
-                dist.all_gather_object(rows, measure(stepper))
-                row.update(joined(rows))
-            except Exception as error:  # pylint: disable=broad-except
-                row["reason"] = repr(error)[:300]
-            if rank == 0:
-                out.writerow(row)
-                file.flush()
-                print(round(time.perf_counter() - began, 1), row, flush=True)
-            del stepper
-            gc.collect()
-            torch.cuda.empty_cache()
-    dist.destroy_process_group()
+def fill(step, row):
+    _, _, batch, seq, micro = step
+    row.update(batch=batch, seq=seq, micro=micro)
+    row.update(joined(torch_ranks.gathered(measure(stepper_of(*step)))))
 
 
 if __name__ == "__main__":
-    main()
+    torch_ranks.run(__doc__.split("\n")[0], FIELDS, {"first": STEPS, "judge": JUDGES}, fill)

@@ -10,18 +10,15 @@ In prefill and decode steps, DTensor shards heads and inner widths (tensor paral
 Models are those of torch-models.py: presets with random weights, bf16, eager, SDPA. A row holds rank 0's
 wall time (median of up to 8 steps, between barriers), the sum of its kernels' times without NCCL's, the sum of
 NCCL's, how long only NCCL's ran, the host's time for one small kernel, and bytes: allocated before the step, the step's peak, and the peak
-of every rank.
+of every rank. `dispatches` and `probes` hold every rank's time to dispatch a step, and for one small kernel
+between the steps.
 
 Limits: one process per GPU, NCCL as installed. Tensor parallel steps do not shard embedding and
 head, but `ridge model --tp` does.
 """
 
-import argparse
-import csv
-import gc
-import os
+import functools
 import statistics
-import time
 
 import torch
 import torch.distributed as dist
@@ -31,6 +28,7 @@ from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 from torch.nn.parallel import DistributedDataParallel
 
+import torch_ranks
 from siblings import sibling
 
 MODELS = sibling("torch-models.py")
@@ -61,9 +59,24 @@ OTHERS = [
     ("gpt2-large", "zero3", "train", 4, 1024),
     ("qwen2.5-1.5b", "zero3", "train", 4, 2048),
 ]
+# Models and sizes that nothing was chosen from, predicted before they were measured.
+JUDGES = [
+    ("smollm2-360m", "ddp", "train", 4, 1024),
+    ("qwen3-0.6b", "zero2", "train", 2, 1024),
+    ("tinyllama-1.1b", "zero3", "train", 2, 1536),
+    ("gpt2-medium", "zero1", "train", 4, 512),
+    ("mistral-7b-v0.3", "tp", "prefill", 2, 1536),
+    ("mistral-7b-v0.3", "tp", "decode", 24, 768),
+    ("qwen3-0.6b", "ddp", "train", 8, 2048),
+    ("tinyllama-1.1b", "zero2", "train", 4, 2048),
+    ("smollm2-360m", "zero3", "train", 8, 2048),
+    ("qwen3-4b", "tp", "prefill", 1, 1024),
+    ("qwen3-0.6b", "single", "train", 2, 1024),
+    ("qwen3-4b", "tp", "decode", 4, 2048),
+]
 FIELDS = ["model", "how", "gpus", "phase", "batch", "seq", "parameters", "allocated_before",
           "peak_extra_bytes", "kernels", "time_us", "nccl_kernels", "nccl_us", "exposed_us", "dispatch_us",
-          "wall_us", "probe_us", "peaks", "reason"]
+          "wall_us", "probe_us", "peaks", "dispatches", "probes", "reason"]
 
 
 def shared_out(model, mesh):
@@ -78,6 +91,11 @@ def shared_out(model, mesh):
     for layer in model.model.layers:
         parallelize_module(layer, mesh, plan)
     return model
+
+
+@functools.cache
+def mesh_of_all():
+    return init_device_mesh("cuda", (dist.get_world_size(),))
 
 
 def spread(model, how, mesh):
@@ -96,48 +114,6 @@ def spread(model, how, mesh):
     if how == "zero1":
         return wrapped, ZeroRedundancyOptimizer(model.parameters(), torch.optim.AdamW, lr=1e-5)
     return wrapped, torch.optim.AdamW(model.parameters(), lr=1e-5)
-
-
-def union_of(spans):
-    """Nanoseconds that (start, end) spans cover together."""
-    covered, until = 0, 0
-    for start, end in sorted(spans):
-        covered += max(0, end - max(start, until))
-        until = max(until, end)
-    return covered
-
-
-def times_of(stepper):
-    """Number and time of kernels, with NCCL's kernels apart, and how long only NCCL's ran."""
-    activities = [torch.profiler.ProfilerActivity.CUDA, torch.profiler.ProfilerActivity.CPU]
-    with torch.profiler.profile(activities=activities) as run:
-        stepper.step()
-        torch.cuda.synchronize()
-    stepper.after()
-    found = {"kernels": 0, "time_us": 0.0, "nccl_kernels": 0, "nccl_us": 0.0}
-    spans = {"time_us": [], "nccl_us": []}
-    for event in run.profiler.kineto_results.events():
-        name = event.name()
-        if event.device_type() != torch.autograd.DeviceType.CUDA or event.duration_ns() <= 0:
-            continue
-        if event.is_user_annotation() or name.startswith(("Memset", *MODELS.ANNOTATIONS)):
-            continue
-        if "::" in name and "(" not in name and "<" not in name:
-            continue  # annotations
-        column = "nccl_us" if name.startswith("ncclDevKernel") else "time_us"
-        spans[column].append((event.start_ns(), event.end_ns()))
-        if not name.startswith("Memcpy"):
-            found["nccl_kernels" if column == "nccl_us" else "kernels"] += 1
-            found[column] += event.duration_ns() / 1000.0
-    found["exposed_us"] = (union_of(spans["time_us"] + spans["nccl_us"]) - union_of(spans["time_us"])) / 1000.0
-    return {key: round(value, 1) for key, value in found.items()}
-
-
-def at_a_barrier():
-    """Waits until all GPUs are here, with no work left."""
-    torch.cuda.synchronize()
-    dist.barrier()
-    torch.cuda.synchronize()
 
 
 def measure(stepper):
@@ -160,64 +136,27 @@ def measure(stepper):
         stepper.hold()
         stepper.step()
         stepper.after()
-    walls, sent = MODELS.timed(stepper.step, stepper.after, ready=at_a_barrier, repeats=8, seconds=float("inf"))
+    walls, sent, row["probe_us"] = torch_ranks.timed(MODELS, stepper)
     row["wall_us"] = round(statistics.median(walls), 1)
     row["dispatch_us"] = round(statistics.median(sent), 1)
     stepper.held = []
-    row.update(times_of(stepper))
-    row["probe_us"] = round(MODELS.probe(3), 3)
-    peaks = [None] * dist.get_world_size()
-    dist.all_gather_object(peaks, row["allocated_before"] + row["peak_extra_bytes"])
-    row["peaks"] = ";".join(map(str, peaks))
+    row.update(torch_ranks.times_of(MODELS, stepper))
+    seen = torch_ranks.gathered({"peak": row["allocated_before"] + row["peak_extra_bytes"],
+                                 "dispatch_us": row["dispatch_us"], "probe_us": row["probe_us"]})
+    row["peaks"] = ";".join(str(each["peak"]) for each in seen)
+    row["dispatches"] = ";".join(str(each["dispatch_us"]) for each in seen)
+    row["probes"] = ";".join(str(each["probe_us"]) for each in seen)
     return row
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--csv", required=True)
-    parser.add_argument("--seconds", type=float, default=1e9)
-    parser.add_argument("--others", action="store_true", help="the other models")
-    args = parser.parse_args()
-    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-    began = time.perf_counter()
-    dist.init_process_group("nccl", device_id=torch.device("cuda", torch.cuda.current_device()))
-    rank, gpus = dist.get_rank(), dist.get_world_size()
-    mesh = init_device_mesh("cuda", (gpus,))
-    torch.nn.init.normal_ = lambda tensor, *a, **k: tensor
-    with open(args.csv if rank == 0 else os.devnull, "w", newline="", encoding="utf-8") as file:
-        file.write(f"# {gpus} x {torch.cuda.get_device_name()}, torch {torch.__version__}, NCCL "
-                   f"{'.'.join(map(str, torch.cuda.nccl.version()))}, NVLS "
-                   f"{os.environ.get('NCCL_NVLS_ENABLE', 'as is')}\n")
-        out = csv.DictWriter(file, FIELDS)
-        out.writeheader()
-        for name, how, phase, batch, seq in OTHERS if args.others else STEPS:
-            late = torch.tensor([time.perf_counter() - began > args.seconds], device="cuda").int()
-            dist.all_reduce(late)
-            if late.item():
-                break
-            model = MODELS.build(name, phase == "train")
-            with torch.no_grad():
-                for parameter in model.parameters():
-                    parameter.normal_(0.0, 0.02)
-            row = {"model": name, "how": how, "gpus": gpus, "phase": phase, "batch": batch, "seq": seq,
-                   "parameters": sum(p.numel() for p in model.parameters())}
-            stepper = None
-            try:
-                model, optimizer = spread(model, how, mesh)
-                stepper = MODELS.Stepper(model, phase, batch, seq, optimizer)
-                row.update(measure(stepper))
-            except Exception as error:  # pylint: disable=broad-except
-                row["reason"] = repr(error)[:300]
-            if rank == 0:
-                out.writerow(row)
-                file.flush()
-                print(round(time.perf_counter() - began, 1), row, flush=True)
-            del stepper, model
-            optimizer = None
-            gc.collect()
-            torch.cuda.empty_cache()
-    dist.destroy_process_group()
+def fill(step, row):
+    name, how, phase, batch, seq = step
+    row.update(phase=phase, batch=batch, seq=seq)
+    model = torch_ranks.with_random_weights(MODELS.build(name, phase == "train"))
+    row["parameters"] = sum(p.numel() for p in model.parameters())
+    model, optimizer = spread(model, how, mesh_of_all())
+    row.update(measure(MODELS.Stepper(model, phase, batch, seq, optimizer)))
 
 
 if __name__ == "__main__":
-    main()
+    torch_ranks.run(__doc__.split("\n")[0], FIELDS, {"first": STEPS, "others": OTHERS, "judge": JUDGES}, fill)

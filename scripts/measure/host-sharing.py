@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Measures how fast each of several processes dispatches to its GPU while others on the same host do so too.
+
+    host-sharing.py out.csv --seconds 3 --processes 1,2,4,8
+
+Processes stand in turn on the machine's GPUs. In each round the first n of them dispatch, all others sleep. A row is a
+twentieth of a second of one process: the mean time of the launch of a small kernel (`launch_us`: rows of a hundred
+`x.add_(1)`, as in torch-models.py), and of a training step of a small perceptron by launch (`step_us`), in turn.
+
+The rows say whether processes slow each other down (the mean by n), and how much the slowest of n is behind the mean of
+them at a moment (W23 of docs/models.md). Limits: the GPUs have little to do; where more processes than GPUs run, they
+share a GPU, but wait for nothing of each other.
+"""
+import argparse
+import csv
+import statistics
+import time
+
+import torch
+
+WINDOW = 0.05
+
+
+def step_of():
+    """A training step that launches some 90 small kernels."""
+    layers = [m for _ in range(6) for m in (torch.nn.Linear(64, 64), torch.nn.LayerNorm(64), torch.nn.GELU())]
+    model = torch.nn.Sequential(*layers).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-5, foreach=True)
+    x = torch.randn(8, 64, device="cuda")
+
+    def step():
+        model(x).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+    return step
+
+
+def dispatch(process, round_, seconds, began, step, x):
+    rows = []
+    while time.perf_counter() - began < seconds:
+        start = time.perf_counter()
+        launches, steps = [], []
+        while time.perf_counter() - start < WINDOW:
+            torch.cuda.synchronize()
+            at = time.perf_counter()
+            for _ in range(100):
+                x.add_(1.0)
+            launches.append((time.perf_counter() - at) * 1e4)
+            torch.cuda.synchronize()
+            at = time.perf_counter()
+            step()
+            steps.append((time.perf_counter() - at) * 1e6)
+        rows.append([round_, process, f"{start - began:.3f}", f"{statistics.mean(launches):.3f}",
+                     f"{statistics.mean(steps):.2f}"])
+    return rows
+
+
+def work(process, rounds, seconds, barrier, queue):
+    torch.cuda.set_device(process % torch.cuda.device_count())
+    step = step_of()
+    x = torch.zeros(1, device="cuda")
+    for _ in range(20):
+        step()
+    torch.cuda.synchronize()
+    rows = []
+    for active in rounds:
+        barrier.wait()
+        if process < active:
+            rows += dispatch(process, active, seconds, time.perf_counter(), step, x)
+    queue.put(rows)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("csv")
+    parser.add_argument("--seconds", type=float, default=3.0)
+    parser.add_argument("--processes", default="1,2,4,8")
+    options = parser.parse_args()
+    rounds = [int(n) for n in options.processes.split(",")]
+    context = torch.multiprocessing.get_context("spawn")
+    barrier, queue = context.Barrier(max(rounds)), context.Queue()
+    processes = [context.Process(target=work, args=(i, rounds, options.seconds, barrier, queue))
+                 for i in range(max(rounds))]
+    for each in processes:
+        each.start()
+    rows = sorted((row for _ in processes for row in queue.get()), key=lambda row: (row[0], row[1], float(row[2])))
+    for each in processes:
+        each.join()
+    with open(options.csv, "w", newline="", encoding="utf-8") as file:
+        file.write(f"# {torch.cuda.device_count()} x {torch.cuda.get_device_name()}, torch {torch.__version__}, "
+                   f"{torch.multiprocessing.cpu_count()} processors\n")
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow(["processes", "process", "second", "launch_us", "step_us"])
+        out.writerows(rows)
+
+
+if __name__ == "__main__":
+    main()
