@@ -8,6 +8,7 @@
 #include "answers/pipeline.h"
 #include "hardware/error.h"
 #include "programs/software/wrapper.h"
+#include "programs/utilisation.h"
 
 namespace ridge::answers {
 namespace {
@@ -31,11 +32,18 @@ struct StagePlace {
     }
 };
 
-/// One micro-batch of a request, with its share of each sequence.
+/// Processes that wait for each other; copies count the GPUs that share a sequence.
+std::int64_t ranks_of(const Request& request, const TrainingShape& shape) {
+    return request.data_parallel * request.tensor_parallel * request.expert_parallel *
+           shape.pipeline;
+}
+
+/// One micro-batch of a request, with its share of each sequence, among `ranks` processes.
 programs::ModelStep micro_step(const Architecture& architecture, Request request,
-                               const TrainingShape& shape, std::int64_t seq, bool memory) {
+                               const TrainingShape& shape, std::int64_t seq, std::int64_t ranks) {
     request.seq = seq / shape.context;
-    programs::ModelStep step = make_step(architecture, request, memory);
+    programs::ModelStep step = make_step(architecture, request, false);
+    step.ranks = ranks;
     if (shape.context > 1) share_sequence(step, shape.context, seq);
     return step;
 }
@@ -64,7 +72,7 @@ class PipelineStep {
             return;
         }
         std::vector<StageTimes> times;
-        for (std::int64_t i = 0; i < stages; ++i) times.push_back(stage(i, stages));
+        for (std::int64_t i = 0; i < stages; ++i) times.push_back(stage(i, stages, answer));
         answer.pipeline = run_pipeline(times, {.ranks = shape_.pipeline,
                                                .micro_batches = shape_.micro_batches,
                                                .schedule = shape_.schedule,
@@ -85,7 +93,7 @@ class PipelineStep {
     }
 
     /// Passes of one micro-batch through one stage. Stages with equal layers are predicted once.
-    StageTimes stage(std::int64_t i, std::int64_t stages) {
+    StageTimes stage(std::int64_t i, std::int64_t stages, TrainingStep& answer) const {
         const std::int64_t from = bound(i, stages);
         const std::int64_t to = bound(i + 1, stages);
         const StagePlace place{.first = i == 0, .last = i + 1 == stages, .layers = to - from};
@@ -94,16 +102,18 @@ class PipelineStep {
         own.optimizer = programs::Optimizer::none;
         own.data_parallel = 1;
         own.zero = 0;
-        const programs::ModelStep step = micro_step(part, own, shape_, request_.seq, false);
+        const programs::ModelStep step =
+            micro_step(part, own, shape_, request_.seq, ranks_of(request_, shape_));
         const programs::StepTime time = predict(step, machine_, host_);
         const auto counted = [&place](const Entry& entry) { return place.runs(entry); };
-        const programs::PassTime forward = time_of_pass(step, time, Pass::forward, host_, counted);
-        const programs::PassTime backward =
-            time_of_pass(step, time, Pass::backward, host_, counted);
+        const Host host = programs::among(host_, step.ranks);
+        const programs::PassTime forward = time_of_pass(step, time, Pass::forward, host, counted);
+        const programs::PassTime backward = time_of_pass(step, time, Pass::backward, host, counted);
+        answer.at_peak += programs::time_at_peak(step, time, counted);
         const bool split = shape_.schedule == programs::Schedule::zero_bubble;
         const programs::Wrapper& wrapper =
             programs::find_wrapper(split ? "zero-bubble" : "pipeline");
-        const Time around = wrapper.per_collective * host_.launch;
+        const Time around = wrapper.per_collective * host.launch;
         StageTimes found{.forward = {.gpu = forward.gpu, .host = forward.host + around},
                          .backward = {.gpu = backward.gpu, .host = backward.host + around}};
         if (split) {
@@ -140,7 +150,8 @@ class PipelineStep {
         const Architecture last =
             layers_between(architecture_, bound(stages - 1, stages), architecture_.layers());
         const programs::StepTime alone =
-            predict(micro_step(last, own, shape_, request_.seq, false), machine_, host_);
+            predict(micro_step(last, own, shape_, request_.seq, ranks_of(request_, shape_)),
+                    machine_, host_);
         const Time tail = std::max(Time{}, answer.time.wall - alone.wall);
         const Time wall = answer.pipeline->time + tail;
         const Spread one = spread_of(answer.time);
@@ -179,6 +190,7 @@ TrainingStep training_step(const programs::Architecture& architecture, programs:
         own.seq = request.seq / shape.context;
         return own;
     }());
+    answer.step.ranks = ranks_of(request, shape);
     if (shape.context > 1) {
         if (const auto why = cannot_share(answer.step.program)) {
             answer.reason = *why;
@@ -203,7 +215,8 @@ TrainingStep training_step(const programs::Architecture& architecture, programs:
         const auto more = static_cast<double>(shape.micro_batches - 1);
         request.optimizer = programs::Optimizer::none;
         const programs::StepTime turn =
-            predict(micro_step(architecture, request, shape, request.seq, false), machine, host);
+            predict(micro_step(architecture, request, shape, request.seq, answer.step.ranks),
+                    machine, host);
         answer.wall = *answer.wall + more * spread_of(turn);
         answer.host += more * turn.host;
         answer.communication += more * turn.communication;

@@ -40,6 +40,7 @@ struct TrainingStep {
     Time host{};                 ///< of the rank whose host has most to dispatch
     Time communication{};        ///< of one rank, with sends
     Time exposed{};              ///< of it, while no kernel runs beside it
+    Time at_peak{};  ///< of a pipeline's stages, one micro-batch: products at their peaks (W10)
     std::optional<programs::PipelineRun> pipeline{};
     std::string reason{};
 };

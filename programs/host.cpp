@@ -1,6 +1,7 @@
 #include "programs/host.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "hardware/document.h"
@@ -23,6 +24,12 @@ std::string text_of(const hardware::Node& row, std::string_view key) {
     return std::string(node->text);
 }
 
+double number_of(const hardware::Node& row, std::string_view key) {
+    const hardware::Node* const node = row.child(key);
+    RIDGE_CONTRACT(node != nullptr);
+    return node->real;
+}
+
 HostTable read_hosts() {
     HostTable table;
     for (const hardware::EmbeddedFile& file : embedded_hosts()) {
@@ -32,7 +39,9 @@ HostTable read_hosts() {
         for (const hardware::Node& row : document.root.child("host")->children) {
             table.hosts.push_back({.name = text_of(row, "name"),
                                    .processor = text_of(row, "processor"),
-                                   .launch = parse_quantity<Time>(text_of(row, "launch"))});
+                                   .launch = parse_quantity<Time>(text_of(row, "launch")),
+                                   .slow = number_of(row, "slow"),
+                                   .slow_share = number_of(row, "slow_share")});
             table.gpus.push_back(text_of(row, "gpus"));
             table.measured_with.push_back(text_of(row, "measured_with"));
         }
@@ -99,6 +108,13 @@ const Host& find_host(std::string_view name) {
 
 Host at_launch(Host host, Time launch) {
     host.launch = launch;
+    return host;
+}
+
+Host among(Host host, std::int64_t ranks) {
+    const double one = 1.0 + (host.slow - 1.0) * host.slow_share;
+    const double any = 1.0 - std::pow(1.0 - host.slow_share, static_cast<double>(ranks));
+    host.launch = host.launch * ((1.0 + (host.slow - 1.0) * any) / one);
     return host;
 }
 

@@ -11,6 +11,8 @@
 // backward pass. Hosts are data (hardware/hosts/hosts.toml), the factors are costs of PyTorch
 // (software/pytorch-2.11/costs.toml); scripts/fit/host.py fits them to measured steps (W5 of docs/models.md). A
 // GPU without a measured host gets the faster one.
+// A host has two speeds, between which each process changes on its own within seconds. Where the processes
+// of several ranks wait for each other, a step takes as long as the slowest of them needs (`among`).
 // Limits: both hosts are virtual machines, on which the time of the same launch varied by a factor
 // of up to 1.6 from one second to the next.
 #pragma once
@@ -28,7 +30,9 @@ namespace ridge::programs {
 struct Host {
     std::string name;
     std::string processor;
-    Time launch{};  ///< of one small kernel, in a loop
+    Time launch{};            ///< of one small kernel, in a loop: mean of one process
+    double slow = 1.0;        ///< the slower of its two speeds, over the time of the faster
+    double slow_share = 0.0;  ///< of the time in which a process runs at the slower
 
     /// Of a kernel dispatched without gradients or in the forward pass.
     [[nodiscard]] Time per_kernel() const;
@@ -54,6 +58,8 @@ struct Host {
 [[nodiscard]] const Host& find_host(std::string_view name);
 /// The host with the time of one small launch set to `launch`; its other times scale with it. (W5)
 [[nodiscard]] Host at_launch(Host host, Time launch);
+/// The host as a step meets it whose `ranks` processes wait for each other: the slowest of them counts. (W23)
+[[nodiscard]] Host among(Host host, std::int64_t ranks);
 /// The host that was measured with this GPU; without one, the faster of the measured ones.
 [[nodiscard]] const Host& host_beside(std::string_view gpu);
 

@@ -102,7 +102,10 @@ ModelStep make_step(const Architecture& architecture, const Request& request, bo
     if (stored) step.weight_format_source = architecture.stored->kind;
     add_entries(recorder, resolved, step);
     const bool spread = request.data_parallel > 1 || request.tensor_parallel > 1;
-    if (spread && request.software != Software::serving) step.wrapper = &wrapper_of(request);
+    if (spread && request.software != Software::serving) {
+        step.wrapper = &wrapper_of(request);
+        step.ranks = request.data_parallel * request.tensor_parallel * request.expert_parallel;
+    }
     step.parameter_tensors = static_cast<std::int64_t>(recorder.parameters().size());
     if (memory) {
         step.memory = recorder.memory();
@@ -329,7 +332,8 @@ Time graph_wall(Time busy, std::int64_t kernels, const Host& host) {
     return std::max(host.per_graph(kernels), busy + static_cast<double>(kernels) * gap_of_graph());
 }
 
-StepTime predict(const ModelStep& step, const model::Machine& machine, const Host& host) {
+StepTime predict(const ModelStep& step, const model::Machine& machine, const Host& own) {
+    const Host host = among(own, step.ranks);
     StepTime time;
     time.gpu = predict(step.program, machine);
     if (step.graph) {

@@ -60,6 +60,7 @@ struct ModelStep {
     const Wrapper* wrapper = nullptr;            ///< that spreads it over GPUs; null: one GPU
     const Wrapper* attention_wrapper = nullptr;  ///< around attention, with shared sequences
     std::int64_t parameter_tensors = 0;          ///< of a training step
+    std::int64_t ranks = 1;                      ///< processes that wait for each other in it
 };
 
 [[nodiscard]] ModelStep make_step(const Architecture& architecture, const Request& request,

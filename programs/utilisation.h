@@ -10,6 +10,7 @@
 // Limits: none of a step with parts that are not modelled.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "model/machine/machine.h"
@@ -21,6 +22,11 @@ struct Utilisation {
     std::optional<double> flop;       ///< MFU; empty without a peak
     std::optional<double> bandwidth;  ///< MBU
 };
+
+/// The time that the products and attention of the entries that `counted` accepts would take at the peaks
+/// of their types; without what a training step runs again to save memory. (W10)
+[[nodiscard]] Time time_at_peak(const ModelStep& step, const StepTime& time,
+                                const std::function<bool(const Entry&)>& counted);
 
 [[nodiscard]] Utilisation utilisation_of(const ModelStep& step, const StepTime& time,
                                          const model::Machine& machine);
