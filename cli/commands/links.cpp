@@ -12,8 +12,8 @@
 #include "cli/options/command_line.h"
 #include "cli/options/operation_command.h"
 #include "hardware/error.h"
-#include "hardware/json.h"
 #include "hardware/units.h"
+#include "measure/ranks/link_survey_json.h"
 
 namespace ridge::cli {
 namespace {
@@ -70,41 +70,12 @@ Table hosts_table(const LinkSurvey& survey) {
     return table;
 }
 
-template <class Q>
-Json matrix(const measure::PairTable<Q>& values) {
-    Json rows = Json::array();
-    for (const auto& line : values) {
-        Json row = Json::array();
-        for (const auto& value : line) row.push_back(value ? Json(value->base()) : Json());
-        rows.push_back(std::move(row));
-    }
-    return rows;
-}
-
-Json links_json(const LinkSurvey& survey) {
-    Json hosts = Json::array();
-    for (const HostLink& link : survey.host) {
-        hosts.push_back({{"to_device_bytes_per_s", link.to_device.base()},
-                         {"to_host_bytes_per_s", link.to_host.base()},
-                         {"both_ways_bytes_per_s", link.both_ways.base()},
-                         {"together_to_device_bytes_per_s", link.together_to_device.base()},
-                         {"together_to_host_bytes_per_s", link.together_to_host.base()},
-                         {"pageable_to_device_bytes_per_s", link.pageable_to_device.base()},
-                         {"pageable_to_host_bytes_per_s", link.pageable_to_host.base()}});
-    }
-    return {{"gpus", survey.gpus},
-            {"one_way_bytes_per_s", matrix(survey.one_way)},
-            {"both_ways_bytes_per_s", matrix(survey.both_ways)},
-            {"load_s", matrix(survey.load)},
-            {"host", std::move(hosts)}};
-}
-
 int show_links(const Context& context, const LinksOptions& options) {
     require_place(options.output);
     const LinkSurvey survey = surveyed_links(context);
     switch (parse_format(options.format)) {
         case Format::json:
-            write_document(context.out, "links", links_json(survey));
+            write_document(context.out, "links", measure::json_of(survey));
             break;
         case Format::csv:
             write_csv(context.out, pairs_table(survey));

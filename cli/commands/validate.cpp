@@ -11,12 +11,16 @@
 #include "cli/options/gpu_options.h"
 #include "cli/options/keep_option.h"
 #include "cli/options/operation_command.h"
+#include "cli/views/fleet.h"
 #include "cli/views/left_out.h"
 #include "cli/views/record.h"
 #include "cli/views/validation.h"
 #include "hardware/error.h"
 #include "measure/judge/energy.h"
+#include "measure/judge/siblings.h"
 #include "measure/judge/validate.h"
+#include "measure/ranks/link_standing.h"
+#include "measure/ranks/link_survey_json.h"
 
 namespace ridge::cli {
 namespace {
@@ -29,7 +33,27 @@ struct ValidateOptions {
     std::string format;
     std::optional<double> max_error;
     std::string keep;
+    std::string by;
 };
+
+/// GPUs and links beside their siblings. Exit code 4 when one is slower than `--max-error`.
+int compare_fleet(const Context& context, const ValidateOptions& options,
+                  const LoadedRecords& loaded, const measure::Validation& validation) {
+    const std::vector<measure::GpuStanding> gpus =
+        measure::compare_siblings(loaded.records, validation);
+    const std::vector<measure::LinkStanding> links =
+        measure::compare_links(measure::surveys_in(options.records));
+    write_fleet(context, gpus, links, parse_format(options.format));
+    if (gpus.size() < 2) {
+        context.err << "ridge: all records are of one GPU: " << gpus.front().label << '\n';
+    }
+    if (options.max_error && gpus.front().worst() > 1.0 + *options.max_error / 100.0) {
+        context.err << fmt::format("ridge: {} is {:.1f} % slower than its siblings\n",
+                                   gpus.front().label, 100.0 * (gpus.front().worst() - 1.0));
+        return bound_exceeded;
+    }
+    return loaded.damaged > 0 ? bad_data : success;
+}
 
 int validate_records(const Context& context, const ValidateOptions& options) {
     if (options.max_error && !std::isfinite(*options.max_error)) {
@@ -43,6 +67,7 @@ int validate_records(const Context& context, const ValidateOptions& options) {
     const measure::Validation validation =
         measure::validate(records, machines.catalogue(), machines.view());
     write_doubtful_times(context, validation, records);
+    if (options.by == "gpu") return compare_fleet(context, options, loaded, validation);
     const measure::EnergyJudgement energy = measure::judge_energy(
         validation.comparisons, records, machines.catalogue(), machines.view());
     write_validation(context, validation, energy, records, parse_format(options.format));
@@ -70,15 +95,23 @@ Action build_validate(CommandLine& line, std::span<const std::string>) {
         .required();
     add_format_option(line, options->format, "table|json|csv|md");
     add_keep_option(line, options->keep);
+    line.option(
+            "--by", options->by,
+            "gpu: the GPUs of the records, and the links of surveys (ridge links --format json)\n"
+            "beside them, against their siblings; names those that are slow, hot or throttled")
+        .value("WHAT")
+        .one_of({"gpu"});
     line.option("--max-error", options->max_error,
                 "percent: exit code 4 when the median error of an operation and "
-                "implementation is larger")
+                "implementation is larger; with --by gpu, when a GPU is slower than its siblings "
+                "by more")
         .value("PERCENT")
         .not_negative();
     line.footer(
         "Examples:\n"
         "  ridge validate records/\n"
-        "  ridge validate records/ --max-error 20 --format md > accuracy.md");
+        "  ridge validate records/ --max-error 20 --format md > accuracy.md\n"
+        "  ridge validate fleet/ --by gpu                 # which GPUs and links are slow");
     return [options](const Context& context) { return validate_records(context, *options); };
 }
 

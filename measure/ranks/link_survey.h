@@ -36,7 +36,9 @@ struct HostLink {
 };
 
 struct LinkSurvey {
-    std::vector<std::string> gpus;   ///< names, in order
+    std::vector<std::string> gpus;       ///< names, in order
+    std::vector<std::string> serials{};  ///< of the same; empty in older surveys
+    std::string host_name{};
     PairTable<Bandwidth> one_way;    ///< [from][to]
     PairTable<Bandwidth> both_ways;  ///< [from][to]: sum of the two directions at once
     PairTable<Time> load;            ///< [reader][owner]; the diagonal holds the GPU's own memory

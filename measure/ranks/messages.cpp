@@ -96,6 +96,8 @@ Json message_of(const DeviceInfo& info) {
                  {"cuda_driver", info.cuda_driver},
                  {"cuda_runtime", info.cuda_runtime},
                  {"cupti", info.cupti},
+                 {"serial", info.serial},
+                 {"host", info.host},
                  {"features", std::move(features)}};
     put_if(message, "max_sm_clock", info.max_sm_clock);
     return message;
@@ -112,6 +114,8 @@ DeviceInfo info_in(const Json& message) {
         .max_sm_clock = quantity_in<Frequency>(message, "max_sm_clock"),
         .mig = flag_in(message, "mig"),
         .pci_bus = text_in(message, "pci_bus"),
+        .serial = text_in(message, "serial"),
+        .host = text_in(message, "host"),
         .driver = text_in(message, "driver"),
         .cuda_driver = text_in(message, "cuda_driver"),
         .cuda_runtime = text_in(message, "cuda_runtime"),

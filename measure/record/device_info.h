@@ -38,6 +38,8 @@ struct DeviceInfo {
     bool mig = false;
     bool ecc = false;
     std::string pci_bus{};
+    std::string serial{};       ///< "GPU-3f2a91c0-...": no other GPU has it
+    std::string host{};         ///< name of the computer
     std::string driver{};       ///< "580.159"
     std::string cuda_driver{};  ///< newest CUDA version that the driver supports, "13.0"
     std::string cuda_runtime{};

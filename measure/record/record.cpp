@@ -12,7 +12,9 @@ RecordDevice describe(const DeviceInfo& info) {
             .driver = info.driver,
             .cuda = info.cuda_runtime,
             .cupti = info.cupti,
-            .mig = info.mig};
+            .mig = info.mig,
+            .serial = info.serial,
+            .host = info.host};
 }
 
 std::string key_of(const Record& record) {

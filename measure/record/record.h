@@ -40,6 +40,8 @@ struct RecordDevice {
     std::string cuda;
     std::string cupti{};
     bool mig = false;
+    std::string serial{};  ///< of the GPU, "GPU-3f2a91c0-..."; empty in older records
+    std::string host{};    ///< name of the computer
 
     friend bool operator==(const RecordDevice&, const RecordDevice&) = default;
 };

@@ -37,6 +37,8 @@ Json to_json(const RecordDevice& device) {
               {"sm_count", device.sm_count}, {"driver", device.driver},
               {"cuda", device.cuda},         {"cupti", device.cupti}};
     if (device.mig) json["mig"] = true;
+    if (!device.serial.empty()) json["serial"] = device.serial;
+    if (!device.host.empty()) json["host"] = device.host;
     return json;
 }
 
@@ -234,7 +236,9 @@ RecordDevice read_device(const RecordReader& reader) {
             .driver = reader.text("driver"),
             .cuda = reader.text("cuda"),
             .cupti = reader.text("cupti"),
-            .mig = reader.has("mig") && reader.flag("mig")};
+            .mig = reader.has("mig") && reader.flag("mig"),
+            .serial = reader.has("serial") ? reader.text("serial") : std::string(),
+            .host = reader.has("host") ? reader.text("host") : std::string()};
 }
 
 Geometry read_geometry(const RecordReader& reader) {

@@ -139,9 +139,15 @@ void measure_case(Device& device, const MeasureOptions& options, Record& record)
     }
 }
 
+/// What a folder answers already. A record without a serial stands for every GPU of its name.
 struct Existing {
     std::set<std::string> keys;
     std::vector<Damage> damaged;
+
+    [[nodiscard]] bool answers(const Question& question, const DeviceInfo& device) const {
+        const std::string key = key_of(question, device.name);
+        return keys.contains(key) || keys.contains(key + device.serial);
+    }
 };
 
 Existing read_existing(const SuiteOptions& options) {
@@ -151,7 +157,7 @@ Existing read_existing(const SuiteOptions& options) {
     for (const Record& record : found.records) {
         const bool answered = record.measured() && (record.energy || !options.measuring.energy);
         if (answered || (!record.measured() && options.failures == Failures::keep)) {
-            existing.keys.insert(key_of(record));
+            existing.keys.insert(key_of(record) + record.device.serial);
         }
     }
     existing.damaged = std::move(found.damaged);
@@ -199,7 +205,7 @@ class Run {
         std::vector<Question> open;
         for (Question question : questions) {
             resolve(question, device_);
-            if (existing.keys.contains(key_of(question, device_.info().name))) {
+            if (existing.answers(question, device_.info())) {
                 ++result_.skipped;
             } else {
                 open.push_back(std::move(question));

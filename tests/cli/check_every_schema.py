@@ -27,6 +27,7 @@ QUESTIONS = {
     "step": ["model llama-3.2-1b " + GPU, "model gpt2 --phase train", "model qwen3-30b-a3b --phase decode --software serving " + GPU,
              "model llama-3.2-1b --phase decode --quantise fp8 --gpu k80"],
     "serving": ["model llama-3.2-1b --serve " + GPU, "model llama-3.2-1b --serve --tpot 5ms --price 2 --tp 1,2 --price-kwh 0.3 --grid-intensity 350 " + GPU],
+    "fleet": ["validate {root}/records/h200-sxm-collectives {root}/records/h200-sxm-collectives-again --by gpu"],
     "training": ["model llama-3.2-1b --phase train --pp 2 --micro-batches 4 --gpu h200-sxm"],
     "scaling": ["model llama-3.2-1b --phase train --gpus 1,2 --gpu h200-sxm"],
     "trace": ["trace {root}/tests/programs/traces/trace_llama_prefill.json.gz", "trace {root}/tests/programs/traces/trace_gpt2_train.json.gz --gpu h200-sxm",

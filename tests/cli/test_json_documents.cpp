@@ -25,6 +25,8 @@ TEST_CASE("an object begins with its schema, which the documentation lists") {
         {"check",
          "check " + traces + "/trace_gpt2_train.json.gz " + traces + "/trace_gpt2_train.json.gz"},
         {"validation", "validate " + std::string(RIDGE_RECORDS) + "/h200-sxm/copy.jsonl.gz"},
+        {"fleet", "validate " + std::string(RIDGE_RECORDS) + "/h200-sxm-collectives " +
+                      RIDGE_RECORDS + "/h200-sxm-collectives-again --by gpu"},
         {"memory", "vram matmul --m 64 --n 64 --k 64"},
         {"attention-memory", "vram attention --heads 8 --seq 1024 --head-dim 64"},
         {"kv-cache",

@@ -2,6 +2,8 @@
 #include "measure/cuda/libraries/device_description.h"
 
 #include <cuda_runtime.h>
+#include <fmt/format.h>
+#include <unistd.h>
 
 #include <array>
 #include <string>
@@ -22,6 +24,23 @@ std::string bus_of(int ordinal) {
     return bus.data();
 }
 
+/// "GPU-3f2a91c0-5b1e-...", as the driver's tools write it.
+std::string serial_of(const cudaDeviceProp& properties) {
+    std::string text = "GPU";
+    for (std::size_t i = 0; i < sizeof properties.uuid.bytes; ++i) {
+        const bool group = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
+        const auto byte = static_cast<unsigned char>(properties.uuid.bytes[i]);
+        text += fmt::format("{}{:02x}", group ? "-" : "", byte);
+    }
+    return text;
+}
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    return gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data())
+                                                          : std::string();
+}
+
 }  // namespace
 
 DeviceInfo describe_device(int ordinal) {
@@ -40,6 +59,8 @@ DeviceInfo describe_device(int ordinal) {
                     .memory_bus_bits = properties.memoryBusWidth,
                     .ecc = properties.ECCEnabled != 0,
                     .pci_bus = bus_of(ordinal),
+                    .serial = serial_of(properties),
+                    .host = host_name(),
                     .cuda_driver = version_text(driver),
                     .cuda_runtime = version_text(runtime)};
     return info;

@@ -171,6 +171,8 @@ HostLink host_link(const Station& station, std::size_t device) {
 LinkSurvey surveyed(const std::vector<GpuPlace>& places) {
     const std::size_t count = places.size();
     LinkSurvey survey{.gpus = {},
+                      .serials = {},
+                      .host_name = {},
                       .one_way = PairTable<Bandwidth>(count, {count, std::nullopt}),
                       .both_ways = PairTable<Bandwidth>(count, {count, std::nullopt}),
                       .load = PairTable<Time>(count, {count, std::nullopt}),
@@ -179,6 +181,9 @@ LinkSurvey surveyed(const std::vector<GpuPlace>& places) {
     for (std::size_t i = 0; i < count; ++i) {
         use(i);
         survey.gpus.push_back(places[i].name);
+        const DeviceInfo info = describe_device(static_cast<int>(i));
+        survey.serials.push_back(info.serial);
+        survey.host_name = info.host;
         stations.push_back(std::make_unique<Station>());
         for (const std::int32_t peer : places[i].reaches) {
             if (cudaDeviceEnablePeerAccess(peer, 0) != cudaSuccess) cudaGetLastError();
