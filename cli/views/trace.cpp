@@ -80,6 +80,14 @@ void write_head(const Context& context, const TraceReport& report) {
                 "waiting for the host's launches.",
                 format(time_of(line.kernel_ns)), format(span), share_of(line.busy_ns, line.span_ns),
                 format(time_of(line.idle_ns())), format(time_of(line.host_late_ns))));
+        if (line.starting_ns > 0) {
+            write_sentence(
+                context,
+                fmt::format(
+                    "The program's start, {} with {} kernels before the last long gap, is left "
+                    "out of these times.",
+                    format(time_of(line.starting_ns)), line.starting_kernels));
+        }
     }
     const std::string known =
         fmt::format("{} of kernel time belongs to an operator, {} is predicted",
@@ -330,6 +338,7 @@ Json to_json(const TraceReport& report) {
               {"kernel_time_us", static_cast<double>(line.kernel_ns) / 1e3},
               {"span_us", static_cast<double>(line.span_ns) / 1e3},
               {"busy_us", static_cast<double>(line.busy_ns) / 1e3},
+              {"starting_us", static_cast<double>(line.starting_ns) / 1e3},
               {"idle_us", static_cast<double>(line.idle_ns()) / 1e3},
               {"host_late_us", static_cast<double>(line.host_late_ns) / 1e3},
               {"communication_us", static_cast<double>(line.communication_ns) / 1e3},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string>
 #include <tuple>
@@ -117,11 +118,24 @@ void align(std::vector<RankView>& views, Collectives& collectives) {
     }
 }
 
-void fill_intervals(RankView& view) {
+/// When the programs of all ranks have started; the least value if none has a start.
+std::int64_t all_started(const std::vector<RankView>& views) {
+    std::int64_t latest = std::numeric_limits<std::int64_t>::min();
+    for (const RankView& view : views) {
+        const std::int64_t started = started_at(*view.trace, view.device);
+        if (started != std::numeric_limits<std::int64_t>::min()) {
+            latest = std::max(latest, started - view.shift);
+        }
+    }
+    return latest;
+}
+
+/// `started`: what ran before it is left out.
+void fill_intervals(RankView& view, std::int64_t started) {
     const Timeline timeline = timeline_of(*view.trace);
     for (std::size_t i = 0; i < view.trace->kernels.size(); ++i) {
         const Kernel& kernel = view.trace->kernels[i];
-        if (kernel.device != view.device) continue;
+        if (kernel.device != view.device || kernel.start_ns - view.shift < started) continue;
         const bool communicates = is_communication(view.trace->text(kernel.name));
         (communicates ? view.communication : view.computing)
             .push_back({kernel.start_ns - view.shift, kernel.end_ns() - view.shift});
@@ -174,7 +188,9 @@ class ReportBuilder {
         : machine_(machine), views_(views_of(traces)) {
         Collectives collectives = collectives_of(views_);
         align(views_, collectives);
-        for (RankView& view : views_) fill_intervals(view);
+        const std::int64_t started = all_started(views_);
+        leave_out_start(collectives, started);
+        for (RankView& view : views_) fill_intervals(view, started);
         find_span();
         report_.ranks.resize(views_.size());
         find_first(collectives);
@@ -198,6 +214,24 @@ class ReportBuilder {
     RankReport take() { return std::move(report_); }
 
   private:
+    /// Leaves out the collectives that a rank came to before all had started.
+    void leave_out_start(Collectives& collectives, std::int64_t started) {
+        std::int64_t first = std::numeric_limits<std::int64_t>::max();
+        const std::size_t all = collectives.size();
+        for (const auto& [key, parts] : collectives) {
+            for (const Part& part : parts) first = std::min(first, part.start);
+        }
+        std::erase_if(collectives, [started](const auto& each) {
+            return std::any_of(each.second.begin(), each.second.end(),
+                               [started](const Part& part) { return part.start < started; });
+        });
+        if (collectives.size() == all) return;
+        report_.notes.push_back(
+            fmt::format("the program's start is left out: {} of {} collectives, {} before the last "
+                        "long gap",
+                        all - collectives.size(), all, format(time_of(started - first))));
+    }
+
     void find_span() {
         bool first = true;
         for (const RankView& view : views_) {

@@ -8,6 +8,9 @@
 // the rest is the time that the GPU itself needs between kernels. Gaps before kernels whose launch
 // is not in the trace (those of a replayed graph after the first) are attributed to the GPU.
 // Communication is the time of NCCL's kernels; it is hidden while another kernel runs.
+// A program's start is left out of everything but the kernel time: loading, building a model, meeting other processes,
+// planning the first calls. It lasts until the last gap of 50 ms or more that the host makes before a tenth of
+// the GPU's work without communication is done. A recording that begins in the middle of a program has none.
 // With several GPUs in one trace the values are sums over them. A trace without a timeline (kernels
 // that were run one at a time) has only its kernel time.
 #pragma once
@@ -28,7 +31,9 @@ struct Timeline {
     std::int64_t host_late_ns = 0;
     std::int64_t communication_ns = 0;
     std::int64_t communication_hidden_ns = 0;
-    std::int64_t gaps = 0;  ///< intervals without work
+    std::int64_t gaps = 0;              ///< intervals without work
+    std::int64_t starting_ns = 0;       ///< the start, not part of `span_ns`
+    std::int64_t starting_kernels = 0;  ///< that ran within it
     /// For each kernel, the part of `host_late_ns` in the gap before it.
     std::vector<std::int64_t> late_ns{};
 
@@ -41,6 +46,10 @@ struct Timeline {
 }
 
 [[nodiscard]] Timeline timeline_of(const Trace& trace);
+
+/// When a GPU's program has started: the start of the first kernel that counts. The least value if it has no
+/// start, or the trace no timeline.
+[[nodiscard]] std::int64_t started_at(const Trace& trace, std::int64_t device);
 
 /// Whether a kernel belongs to a collective, judged by its name.
 [[nodiscard]] bool is_communication(std::string_view kernel_name);

@@ -1,5 +1,7 @@
 // Ranks beside each other: planted stragglers, exposed transfers, slow links and shifted clocks are
 // found.
+#include <algorithm>
+
 #include "hardware/error.h"
 #include "model/catalogue/catalogue.h"
 #include "programs/report/intervals.h"
@@ -29,6 +31,14 @@ class RankTrace {
                                   .collective = trace_.texts.add(collective)});
         return *this;
     }
+    /// The same, with the time at which the call that launched it returned.
+    RankTrace& launched(const std::string& name, std::int64_t from_us, std::int64_t to_us,
+                        std::int64_t returned_us) {
+        runs(name, from_us, to_us);
+        trace_.kernels.back().launch = static_cast<std::int32_t>(trace_.launches.size());
+        trace_.launches.push_back({.start_ns = returned_us * us, .end_ns = returned_us * us});
+        return *this;
+    }
     Trace take() { return std::move(trace_); }
 
   private:
@@ -43,6 +53,32 @@ RankReport report_of_ranks(Trace first, Trace second, const model::Machine* mach
 }
 
 }  // namespace
+
+TEST_CASE("what ranks do before all have started is left out") {
+    constexpr std::int64_t ms = 1000;  // in microseconds
+    const auto rank = [](std::int64_t number, std::int64_t builds) {
+        RankTrace trace(number);
+        // Rank 1 takes longer to build its model; the other waits for it in the first collective.
+        trace.runs("fill", 0, 10).launched("fill", builds, builds + 10, builds);
+        trace.launched(reduce, 3000 * ms - (number == 0 ? 1000 * ms : 0), 3001 * ms, 2000 * ms);
+        trace.launched("gemm", 4000 * ms, 4010 * ms, 4000 * ms);
+        for (std::int64_t step = 1; step < 20; ++step) {
+            const std::int64_t at = (4000 + 12 * step) * ms;
+            trace.launched("gemm", at, at + 10 * ms, at)
+                .launched(reduce, at + 10 * ms, at + 12 * ms, at);
+        }
+        return trace.take();
+    };
+    const RankReport report = report_of_ranks(rank(0, 500 * ms), rank(1, 1900 * ms));
+    CHECK(report.span.in(units::ms) < 300.0);
+    CHECK(report.collectives.size() == 19);
+    CHECK(report.ranks[0].waiting.in(units::ms) < 1.0);
+    CHECK(report.ranks[1].idle.in(units::ms) < 30.0);
+    const bool said = std::any_of(report.notes.begin(), report.notes.end(), [](const auto& note) {
+        return holds(note, "the program's start is left out: 1 of 20 collectives");
+    });
+    CHECK(said);
+}
 
 TEST_CASE("the rank that comes last is named, with what the others waited for it") {
     const RankReport report = report_of_ranks(

@@ -60,6 +60,35 @@ TEST_CASE("communication is hidden while another kernel runs", "[trace]") {
     CHECK(timeline.communication_hidden_ns == 50 + 30);
 }
 
+TEST_CASE("a program's start is left out, up to its last long gap before the work", "[trace]") {
+    constexpr std::int64_t ms = 1'000'000;
+    const char* nccl = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL";
+    std::vector<KernelAt> kernels{{0, ms, 0},
+                                  {900 * ms, ms, 900 * ms},         // the model is built
+                                  {950 * ms, 400 * ms, -1, nccl},   // waits for another rank
+                                  {1900 * ms, 2 * ms, 1900 * ms}};  // the first call is planned
+    for (std::int64_t step = 0; step < 50; ++step) {
+        kernels.push_back({(2000 + 10 * step) * ms, 9 * ms, (2000 + 10 * step) * ms});
+    }
+    const Trace trace = trace_of(kernels);
+    const Timeline timeline = timeline_of(trace);
+    CHECK(timeline.starting_ns == 2000 * ms);
+    CHECK(timeline.starting_kernels == 4);
+    CHECK(timeline.span_ns == 499 * ms);
+    CHECK(timeline.busy_ns == 450 * ms);
+    CHECK(timeline.kernel_ns == (450 + 4 + 400) * ms);
+    CHECK(timeline.late_ns[3] == 0);
+    CHECK(started_at(trace, 0) == 2000 * ms);
+    // A long gap in the middle of the work is idle time: the user may do something about it.
+    std::vector<KernelAt> interrupted;
+    for (std::int64_t step = 0; step < 50; ++step) {
+        const std::int64_t at = (10 * step + (step < 20 ? 0 : 300)) * ms;
+        interrupted.push_back({at, 9 * ms, at});
+    }
+    CHECK(timeline_of(trace_of(interrupted)).starting_ns == 0);
+    CHECK(timeline_of(trace_of(interrupted)).host_late_ns > 300 * ms);
+}
+
 TEST_CASE("two GPUs add up; no kernels give zeros", "[trace]") {
     const Timeline two = timeline_of(trace_of({{0, 100}, {1000, 50, -1, "k", 1}, {200, 100}}));
     CHECK(two.span_ns == 300 + 50);
