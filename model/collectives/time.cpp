@@ -8,20 +8,6 @@
 namespace ridge::model {
 namespace {
 
-/// A row of the cost table of the library's tuner. It decides the protocol, not the time.
-struct Belief {
-    Time base;
-    Time hop;
-    double rate;  ///< over the link rate
-};
-
-// NCCL, src/graph/tuning.cc: base and hop latencies of rings over NVLink. It assumes a ring rate of
-// 0.8 of the link rate (240 of 300, 360 of 450 GB/s) and 0.92 of that for LL128. The rate of LL
-// depends on the architecture and is a field.
-constexpr Belief believed_ll{6.6 * units::us, 0.6 * units::us, 0.0};
-constexpr Belief believed_ll128{14.0 * units::us, 1.9 * units::us, 0.736};
-constexpr Belief believed_simple{8.4 * units::us, 3.4 * units::us, 0.8};
-
 const HostPath& path_of(const CopyParameters& copies, CollectiveKind kind) {
     return kind == CollectiveKind::host_to_device ? copies.to_device : copies.to_host;
 }
@@ -127,13 +113,13 @@ CollectiveTime nvls_time(const FabricParameters& fabric, const Collective& op) {
 CollectivePath chosen_protocol(const FabricParameters& fabric, const Collective& op) {
     const double steps = steps_of(op);
     const Bytes wire = link_bytes(op);
-    const auto believed = [&](const Belief& belief) {
-        return belief.base + steps * belief.hop + wire / (fabric.link * belief.rate);
-    };
-    const Time ll = believed_ll.base + steps * believed_ll.hop + wire / fabric.tuner_ll;
-    const Time simple = believed(believed_simple);
+    const TunerTable& tuner = fabric.tuner;
+    const Time ll = tuner.ll_base + steps * tuner.ll_hop + wire / fabric.tuner_ll;
+    const Time simple =
+        tuner.simple_base + steps * tuner.simple_hop + wire / (fabric.link * tuner.simple_rate);
     if (fabric.ll128_rate <= 0.0) return ll <= simple ? CollectivePath::ll : CollectivePath::simple;
-    const Time ll128 = believed(believed_ll128);
+    const Time ll128 =
+        tuner.ll128_base + steps * tuner.ll128_hop + wire / (fabric.link * tuner.ll128_rate);
     if (ll <= ll128 && ll <= simple) return CollectivePath::ll;
     return ll128 <= simple ? CollectivePath::ll128 : CollectivePath::simple;
 }

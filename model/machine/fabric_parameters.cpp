@@ -73,6 +73,18 @@ constexpr std::array send_table{
     parameter<&S::fill_bytes>("fill_bytes", message_bytes, "bytes at which 63 % of that fill is reached", {measured}, required),
 };
 
+using T = TunerTable;
+constexpr std::array tuner_table{
+    parameter<&T::ll_base>("ll_base", span_of_time, "protocol LL: base latency", {assumed}, required),
+    parameter<&T::ll_hop>("ll_hop", span_of_time, "protocol LL: latency of a step", {assumed}, required),
+    parameter<&T::ll128_base>("ll128_base", span_of_time, "protocol LL128: base latency", {assumed}, required),
+    parameter<&T::ll128_hop>("ll128_hop", span_of_time, "protocol LL128: latency of a step", {assumed}, required),
+    parameter<&T::ll128_rate>("ll128_rate", share_of_peak, "protocol LL128: bandwidth over the link rate", {assumed}, required),
+    parameter<&T::simple_base>("simple_base", span_of_time, "protocol Simple: base latency", {assumed}, required),
+    parameter<&T::simple_hop>("simple_hop", span_of_time, "protocol Simple: latency of a step", {assumed}, required),
+    parameter<&T::simple_rate>("simple_rate", share_of_peak, "protocol Simple: bandwidth over the link rate", {assumed}, required),
+};
+
 using E = EngineCosts;
 constexpr std::array engine_table{
     parameter<&E::start>("start", span_of_time, "start", {measured}, required),
@@ -117,6 +129,12 @@ constexpr auto send_place = [](auto& machine) {
 constexpr std::array send_places{
     section<S, send_place>("collective.send", "send to one other GPU", send_table)};
 
+constexpr auto tuner_place = [](auto& machine) {
+    return machine.fabric ? &machine.fabric->tuner : nullptr;
+};
+constexpr std::array tuner_places{section<T, tuner_place>(
+    "collective.tuner", "cost table of the library's tuner, for rings", tuner_table)};
+
 /// Costs of copies, for machines that have them.
 template <auto member>
 constexpr auto in_copies = in_held<&Machine::copies, member>;
@@ -151,11 +169,16 @@ std::span<const Section<SendCosts>> send_sections() {
     return send_places;
 }
 
+std::span<const Section<TunerTable>> tuner_sections() {
+    return tuner_places;
+}
+
 std::optional<FabricParameters> resolve_fabric(const Description& gpu) {
     const auto link = gpu.quantity<Bandwidth>("link.per_direction");
     if (link) {
         FabricParameters fabric{.link = *link};
         if (!read_section(gpu, places[0], fabric)) return std::nullopt;
+        if (!read_section(gpu, tuner_places[0], fabric.tuner)) return std::nullopt;
         read_send(gpu, fabric);
         if (!read_section(gpu, places[1], fabric)) fabric.nvls_gpus = 0;
         fabric.evidence = chip_evidence(evidence_of(gpu, places[0], "ll.start"));
@@ -169,6 +192,7 @@ std::optional<FabricParameters> resolve_host_fabric(const Description& gpu) {
     if (!pcie || !has(gpu, memory_sections()[0], "read_efficiency")) return std::nullopt;
     FabricParameters fabric{.link = *pcie};
     if (!read_section(gpu, places[2], fabric)) return std::nullopt;
+    if (!read_section(gpu, tuner_places[0], fabric.tuner)) return std::nullopt;
     fabric.tuner_ll = fabric.simple.rate / 2.0 * *pcie;  // half of what LL sends is flags
     read_send(gpu, fabric);
     return fabric;

@@ -71,6 +71,19 @@ struct CopyParameters {
     HostPath to_host;
 };
 
+/// The cost table by which the library's tuner decides the protocol of a ring. It does not give the
+/// time. (eq. C2)
+struct TunerTable {
+    Time ll_base{};
+    Time ll_hop{};
+    Time ll128_base{};
+    Time ll128_hop{};
+    double ll128_rate = 1.0;  ///< over the link rate
+    Time simple_base{};
+    Time simple_hop{};
+    double simple_rate = 1.0;  ///< over the link rate
+};
+
 /// Links of one GPU and the costs of the library on them: the fields `model.collective.*`.
 struct FabricParameters {
     Bandwidth link{};  ///< theoretical, per direction
@@ -79,6 +92,7 @@ struct FabricParameters {
     double ll128_rate = 0.0;  ///< 0: not used on this fabric
     ProtocolCost simple{};    ///< its start also holds for LL128
     Bandwidth tuner_ll{};     ///< bandwidth that the library's tuner assumes for LL
+    TunerTable tuner{};
     Time engage{};
     double local_share = 0.0;
     Time peer_ll_start{};
@@ -110,6 +124,9 @@ void resolve_copies(const hardware::Description& gpu, Machine& machine);
 
 /// The section `model.collective.send`, of machines with a fabric.
 [[nodiscard]] std::span<const Section<SendCosts>> send_sections();
+
+/// The section `model.collective.tuner`, of machines with a fabric.
+[[nodiscard]] std::span<const Section<TunerTable>> tuner_sections();
 
 /// Links between GPUs: those of `link.per_direction` if the description has fabric parameters, else
 /// a ring through PCIe switches (an estimate). Empty if it has neither.

@@ -62,7 +62,7 @@ void visit_all(const Visit& visit) {
     std::apply(tables, torch_product_sections());
     std::apply(tables, torch_choice_sections());
     std::apply(tables, bundled_count_sections());
-    tables(fabric_sections(), send_sections());
+    tables(fabric_sections(), send_sections(), tuner_sections());
     std::apply(tables, collective_kernel_sections());
     tables(custom_reduce_sections());
     std::apply(tables, copy_sections());
