@@ -180,6 +180,10 @@ int run_model(const Context& context, ModelCommand& command) {
         throw InputError("--serve and --advise do not apply to a list of operations");
     }
     if (command.serving.serve || command.serving.advise) {
+        if (command.training.asked()) {
+            throw InputError("pp, cp, micro-batches: not with --serve or --advise", {},
+                             "ridge plan serves with stages: ridge plan MODEL --pp 2");
+        }
         return run_serving(context, command, architecture, place, format);
     }
     const std::vector<std::string> varying = command.model.varying();

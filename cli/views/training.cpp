@@ -24,9 +24,14 @@ std::string decimal_of(std::int64_t bytes) {
     return decimal_bytes(bytes_of(bytes));
 }
 
-/// Model FLOP utilisation of one GPU: each copy's FLOP over the time of all its GPUs.
+/// Model FLOP utilisation: each copy's FLOP over the time of all its GPUs; of one GPU, and of the whole.
 std::optional<double> mfu_of(const TrainingAnswer& answer) {
-    if (!answer.step.wall || answer.shape.pipeline > 1) return std::nullopt;
+    if (!answer.step.wall) return std::nullopt;
+    if (answer.shape.pipeline > 1) {
+        const auto micro_batches = static_cast<double>(answer.shape.micro_batches);
+        const auto ranks = static_cast<double>(answer.shape.pipeline);
+        return micro_batches * (answer.step.at_peak / answer.step.wall->time) / ranks;
+    }
     programs::StepTime time = answer.step.time;
     time.wall = answer.step.wall->time / static_cast<double>(answer.shape.micro_batches);
     return utilisation_of(answer.step.step, time, *answer.place.machine).flop;
@@ -86,6 +91,7 @@ Json json_of_training(const TrainingAnswer& answer) {
               {"memory_bytes", std::move(memory)},
               {"tokens_per_s_of_all_gpus", rate ? Json(*rate) : Json()},
               {"mfu_of_one_gpu", mfu ? Json(*mfu) : Json()},
+              {"mfu_of_all_gpus", mfu ? Json(*mfu) : Json()},
               {"reason", answer.step.reason}};
     const auto& wall = answer.step.wall;
     json["wall_us"] = wall ? Json(wall->time.in(units::us)) : Json();
@@ -176,7 +182,8 @@ void write_training(const Context& context, const TrainingAnswer& answer, Format
         fmt::format("{} tokens/s together, {} on each of {} GPUs", format_number(rate, 4),
                     format_number(rate / static_cast<double>(answer.gpus()), 4), answer.gpus());
     if (const auto mfu = mfu_of(answer)) {
-        text += fmt::format("; MFU of each GPU {} %", format_number(100.0 * *mfu, 3));
+        text += fmt::format("; MFU {} %, of {} and of the whole", format_number(100.0 * *mfu, 3),
+                            answer.step.pipeline ? "the ranks on average" : "each GPU");
     }
     write_sentence(context, text + ".");
     if (!answer.step.pipeline) {
@@ -239,8 +246,8 @@ void write_scaling(const Context& context, const std::vector<TrainingAnswer>& an
                              {each.step.wall ? format(each.step.wall->time) : ""},
                              {rate ? format_number(*rate, 4) : ""},
                              {compared ? fmt::format("{:.1f} %", 100.0 * efficiency) : ""},
-                             {format(each.step.communication)},
-                             {format(each.step.exposed)},
+                             {each.step.wall ? format(each.step.communication) : ""},
+                             {each.step.wall ? format(each.step.exposed) : ""},
                              {each.step.reason}});
     }
     write_rows(context, rows, form);

@@ -44,6 +44,19 @@ TEST_CASE("degrees multiply, and tokens are those of all GPUs") {
               json_of(step_of_llama).at("resident_bytes").get<double>() + 4e9);
 }
 
+TEST_CASE("the MFU of a pipeline is that of all its ranks") {
+    const json one = json_of(step_of_llama + " --micro-batches 4");
+    const json two = json_of(step_of_llama + " --pp 2 --micro-batches 4");
+    const auto work = [](const json& step) {  // of the peak, times the ranks' time
+        return step.at("mfu_of_all_gpus").get<double>() * step.at("wall_us").get<double>() *
+               step.at("gpus").get<double>();
+    };
+    CHECK(work(two) == Approx(work(one)).epsilon(0.02));
+    CHECK(two.at("mfu_of_all_gpus").get<double>() < 1.0);
+    CHECK(run_line(step_of_llama + " --pp 2 --micro-batches 4").out.find("ranks on average") !=
+          std::string::npos);
+}
+
 TEST_CASE("several numbers of GPUs become a table and a chart") {
     const TemporaryFolder folder;
     const std::string file = folder.file("scaling.svg");
@@ -72,6 +85,9 @@ TEST_CASE("what a layout cannot be is refused by its option") {
     refused("--pp 4 --schedule interleaved --micro-batches 9", "multiple of the 2 rounds");
     CHECK(run_line("model llama-3.2-1b --pp 4 --gpu h200-sxm").err.find("only for --phase train") !=
           std::string::npos);
+    const Transcript served = run_line("model llama-3.2-1b --serve --pp 2 --gpu h200-sxm");
+    CHECK(served.code != 0);
+    CHECK(served.err.find("not with --serve") != std::string::npos);
 }
 
 }  // namespace
