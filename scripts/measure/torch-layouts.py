@@ -45,7 +45,7 @@ STEPS = [
     ("qwen3-1.7b", "pp-interleaved", 8, 2048, 8),
     ("llama-3.2-1b", "cp-allgather", 2, 4096, 1),
 ]
-# Models and sizes that nothing was chosen from, predicted before they were measured.
+# Models and sizes that nothing was chosen from; records/predicted has what is predicted for them.
 JUDGES = [
     ("qwen3-0.6b", "pp-1f1b", 8, 1024, 4),
     ("qwen3-0.6b", "cp-allgather", 1, 8192, 1),

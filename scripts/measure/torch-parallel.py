@@ -59,7 +59,7 @@ OTHERS = [
     ("gpt2-large", "zero3", "train", 4, 1024),
     ("qwen2.5-1.5b", "zero3", "train", 4, 2048),
 ]
-# Models and sizes that nothing was chosen from, predicted before they were measured.
+# Models and sizes that nothing was chosen from; records/predicted has what is predicted for them.
 JUDGES = [
     ("smollm2-360m", "ddp", "train", 4, 1024),
     ("qwen3-0.6b", "zero2", "train", 2, 1024),

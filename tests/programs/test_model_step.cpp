@@ -300,6 +300,29 @@ TEST_CASE("host time and GPU time run side by side") {
     CHECK_THROWS_WITH(find_host("abacus"), contains_text("xeon-h200, xeon-h100"));
 }
 
+TEST_CASE("the slowest of the ranks that wait for each other counts") {
+    Host host = host_beside("h200-sxm");
+    host.slow = 1.5;
+    host.slow_share = 0.2;
+    const auto factor = [&host](std::int64_t ranks) {
+        return among(host, ranks).launch / host.launch;
+    };
+    CHECK(factor(1) == Approx(1.0));
+    CHECK(factor(2) == Approx((1.0 + 0.5 * (1.0 - 0.64)) / 1.1));
+    CHECK(factor(4) > factor(2));
+    CHECK(factor(100000) == Approx(1.5 / 1.1));
+    // A step of copies takes the host more than one that waits for nobody; the kernels take the same.
+    const model::Machine machine = model::make_machine(model::catalogue().at("h200-sxm"));
+    ModelStep step = make_step(find_model("gpt2"),
+                               {.phase = Phase::train, .batch = 1, .seq = 64, .data_parallel = 4});
+    CHECK(step.ranks == 4);
+    const StepTime together = predict(step, machine, host);
+    step.ranks = 1;
+    const StepTime alone = predict(step, machine, host);
+    CHECK(together.host / alone.host == Approx(factor(4)));
+    CHECK(together.gpu.total.time == alone.gpu.total.time);
+}
+
 TEST_CASE("GPUs that share experts are counted, and each holds a part of the experts") {
     const Architecture a = find_model("mixtral-8x7b");
     const model::Machine machine = model::make_machine(model::catalogue().at("h200-sxm"));
