@@ -59,15 +59,10 @@ std::string utilisation_of(const TraceReport& report) {
                       : fmt::format("; {} calls have no known shapes", report.uncounted_products));
 }
 
-void write_head(const Context& context, const TraceReport& report) {
+/// How busy the GPU was, and what the program's start took.
+void write_timeline(const Context& context, const TraceReport& report) {
     const auto& line = report.timeline;
     const Time span = time_of(line.span_ns);
-    const std::string gpu = report.device.empty() ? report.machine : printable(report.device);
-    const std::string model = report.device.empty() ? "" : ", predicted for " + report.machine;
-    context.out << wrap(fmt::format("{} ({}) on {}{}", printable(report.file),
-                                    name_of(report.recorder), gpu, model),
-                        static_cast<std::size_t>(std::max(40, context.width)), 2)
-                << '\n';
     if (report.recorder == programs::TraceSource::nsight_compute) {
         write_sentence(context, fmt::format("{} of kernels, each run on its own: the file has no "
                                             "timeline.",
@@ -89,6 +84,17 @@ void write_head(const Context& context, const TraceReport& report) {
                     format(time_of(line.starting_ns)), line.starting_kernels));
         }
     }
+}
+
+void write_head(const Context& context, const TraceReport& report) {
+    const auto& line = report.timeline;
+    const std::string gpu = report.device.empty() ? report.machine : printable(report.device);
+    const std::string model = report.device.empty() ? "" : ", predicted for " + report.machine;
+    context.out << wrap(fmt::format("{} ({}) on {}{}", printable(report.file),
+                                    name_of(report.recorder), gpu, model),
+                        static_cast<std::size_t>(std::max(40, context.width)), 2)
+                << '\n';
+    write_timeline(context, report);
     const std::string known =
         fmt::format("{} of kernel time belongs to an operator, {} is predicted",
                     percent(report.attributed_share), percent(report.modelled_share));
