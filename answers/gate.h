@@ -99,7 +99,4 @@ struct GateReport {
 /// "2 of 41 items are slower by more than 3 %: mm [64,64] x [64,64] (+5.1 %)."
 [[nodiscard]] std::string verdict_of(const GateReport& report);
 
-/// For JUnit: one test case an item, a failure for each slower one.
-[[nodiscard]] std::string junit_of(const GateReport& report);
-
 }  // namespace ridge::answers

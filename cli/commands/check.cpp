@@ -52,7 +52,7 @@ int run_check(const Context& context, const CheckCommand& command) {
     const answers::GateReport report = answers::compare(before, now, options);
     write_gate(context, report, static_cast<std::size_t>(command.top), format);
     if (!command.junit.empty()) {
-        plot::write_bytes(command.junit, answers::junit_of(report), "report");
+        plot::write_bytes(command.junit, junit_of(report), "report");
     }
     switch (report.verdict) {
         case answers::GateVerdict::slower:

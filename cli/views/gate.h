@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "answers/gate.h"
 #include "cli/console/context.h"
@@ -18,5 +19,8 @@ void write_gate(const Context& context, const answers::GateReport& report, std::
 void write_changes(const Context& context, const answers::GateReport& report, std::size_t rows);
 
 [[nodiscard]] Json to_json(const answers::GateReport& report);
+
+/// For JUnit: one test case an item, a failure for each slower one.
+[[nodiscard]] std::string junit_of(const answers::GateReport& report);
 
 }  // namespace ridge::cli

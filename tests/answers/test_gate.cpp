@@ -142,16 +142,6 @@ TEST_CASE("noise beyond the budget is not judged", "[gate]") {
     CHECK(report.verdict != GateVerdict::slower);
 }
 
-TEST_CASE("JUnit has a failure for what is slower, and escapes names", "[gate]") {
-    TimedRun before = gate_run(11);
-    TimedRun now = gate_run(12, {20, 1.2});
-    before.items[20].name = now.items[20].name = "a<b> & \"c\"";
-    const std::string xml = junit_of(gate_of(before, now));
-    CHECK(xml.find("failures=\"1\"") != std::string::npos);
-    CHECK(xml.find("name=\"a&lt;b&gt; &amp; &quot;c&quot;\"") != std::string::npos);
-    CHECK(xml.find("<failure message=\"+") != std::string::npos);
-}
-
 TEST_CASE("rows of a table with one name are its samples", "[gate]") {
     std::istringstream text("name,time_us,count\nqkv,10,4\nqkv,12,4\nnorm,3,8\n");
     const TimedRun run = run_of_table(text, "times.csv");
