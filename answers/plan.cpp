@@ -109,6 +109,9 @@ void check(const programs::Architecture& architecture, const PlanQuestion& quest
     positive("most", question.most, std::int64_t{65536});
     positive("rank", question.lora_rank, std::int64_t{65536});
     if (question.batch) positive("batch", *question.batch, programs::most_batch);
+    for (const std::int64_t batch : question.batches) {
+        positive("batch", batch, programs::most_batch);
+    }
     for (const std::int64_t gpus : question.gpus) positive("gpus", gpus, 1024);
     if (question.reserve < 0) throw InputError("reserve: must not be negative");
     const bool serves = question.purpose == Purpose::serve;
@@ -123,6 +126,34 @@ void check(const programs::Architecture& architecture, const PlanQuestion& quest
 Use use_of(Purpose purpose) {
     if (purpose == Purpose::serve) return Use::serving;
     return purpose == Purpose::train ? Use::training : Use::adapters;
+}
+
+/// The questions with one type of weights and one batch each, and how they are told apart.
+struct Variant {
+    PlanQuestion question;
+    std::string text{};
+};
+
+std::vector<Variant> variants_of(const PlanQuestion& question) {
+    std::vector<Variant> variants{{.question = question}};
+    if (question.quantisations.size() > 1) {
+        variants.clear();
+        for (const programs::Quantisation each : question.quantisations) {
+            variants.push_back({.question = question, .text = std::string(name_of(each))});
+            variants.back().question.quantisation = each;
+        }
+    }
+    if (question.batches.size() < 2) return variants;
+    std::vector<Variant> all;
+    for (const Variant& before : variants) {
+        for (const std::int64_t batch : question.batches) {
+            all.push_back(before);
+            all.back().question.batch = batch;
+            all.back().text +=
+                (before.text.empty() ? "" : ", ") + std::string("batch ") + std::to_string(batch);
+        }
+    }
+    return all;
 }
 
 }  // namespace
@@ -154,6 +185,7 @@ PlanRow best_row(const programs::Architecture& architecture, const PlanQuestion&
         } else if (!pointless(layout, best)) {
             search_training(architecture, question, place, layout, best);
         }
+        if (question.after_layout) question.after_layout();
     }
     if (best.any()) return best.take();
     if (none.reason.empty()) none.reason = "no layout that was allowed has this many GPUs";
@@ -168,9 +200,32 @@ Plan plan(const programs::Architecture& architecture, const PlanQuestion& questi
                 .parameters = parameters_of(architecture),
                 .active_parameters = active_parameters_of(architecture),
                 .question = question};
+    std::size_t searched = 0;
+    std::size_t all = 0;
+    std::vector<Variant> variants = variants_of(question);
+    for (const std::int64_t gpus : question.gpus) {
+        all +=
+            places.size() * variants.size() *
+            layouts_of(architecture, gpus, use_of(question.purpose), question.layouts, question.seq)
+                .size();
+    }
+    for (Variant& each : variants) {
+        each.question.after_layout = [&question, &searched, all] {
+            ++searched;
+            if (!question.searched) return;
+            question.searched(
+                std::min(1.0, static_cast<double>(searched) /
+                                  static_cast<double>(std::max<std::size_t>(1, all))));
+        };
+    }
     for (const Place& place : places) {
         for (const std::int64_t gpus : question.gpus) {
-            answer.rows.push_back(best_row(architecture, question, place, gpus, answer.layouts));
+            for (const Variant& each : variants) {
+                answer.rows.push_back(
+                    best_row(architecture, each.question, place, gpus, answer.layouts));
+                answer.rows.back().variant = each.text;
+                answer.rows.back().quantisation = each.question.quantisation;
+            }
         }
     }
     const auto small = std::find_if(answer.rows.begin(), answer.rows.end(), [](const PlanRow& row) {
@@ -178,12 +233,16 @@ Plan plan(const programs::Architecture& architecture, const PlanQuestion& questi
     });
     if (small == answer.rows.end()) return answer;
     answer.changed = static_cast<std::size_t>(small - answer.rows.begin());
-    const Place& place = places[*answer.changed / question.gpus.size()];
+    const Place& place = places[*answer.changed / (question.gpus.size() * variants.size())];
+    Variant& variant = variants[*answer.changed % variants.size()];
+    variant.question.after_layout = {};
+    if (question.searched) question.searched(1.0);
     const bool fits_on_more =
-        std::any_of(answer.rows.begin(), answer.rows.end(),
-                    [&](const PlanRow& row) { return row.fits && row.gpu == small->gpu; });
+        std::any_of(answer.rows.begin(), answer.rows.end(), [&](const PlanRow& row) {
+            return row.fits && row.gpu == small->gpu && row.variant == small->variant;
+        });
     answer.changes =
-        changes_that_fit(architecture, question, place, small->gpus,
+        changes_that_fit(architecture, variant.question, place, small->gpus,
                          fits_on_more ? MoreGpus::refused : MoreGpus::allowed, answer.layouts);
     return answer;
 }
@@ -194,6 +253,8 @@ const PlanRow* recommended(const Plan& plan) {
         return (row.fits ? 2 : 0) + (row.fits && row.pace && row.meets_targets ? 1 : 0);
     };
     const auto cheaper = [](const PlanRow& a, const PlanRow& b) {
+        // Of several types of weights or batches, the fastest.
+        if (a.gpu == b.gpu && a.gpus == b.gpus) return a.tokens_per_s > b.tokens_per_s;
         if (a.price_per_hour && b.price_per_hour) return *a.price_per_hour < *b.price_per_hour;
         return a.gpus < b.gpus;
     };

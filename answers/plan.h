@@ -58,6 +58,9 @@ struct PlanQuestion {
     model::DataType type = model::DataType::bf16;
     model::DataType cache_type = model::DataType::bf16;
     programs::Quantisation quantisation = programs::Quantisation::stored;
+    /// Several of either: a row for each, instead of `batch` and `quantisation`.
+    std::vector<std::int64_t> batches{};
+    std::vector<programs::Quantisation> quantisations{};
     programs::Software software = programs::Software::serving;
     Optimizer optimizer = Optimizer::adamw;
     bool mixed = true;  ///< train: weights and states in fp32, products in bf16
@@ -66,6 +69,9 @@ struct PlanQuestion {
     std::int64_t reserve = 0;  ///< bytes of each GPU that stay free
     /// Told the number of layouts predicted so far; may be empty.
     std::function<void(std::int64_t)> progress{};
+    /// Told the share of the rows' layouts that were searched; changes come after all. May be empty.
+    std::function<void(double)> searched{};
+    std::function<void()> after_layout{};  ///< called after each layout of a row
 };
 
 /// A GPU to plan for.
@@ -103,6 +109,8 @@ struct PlanRow {
     std::string gpu{};    ///< "h100-sxm"
     std::string title{};  ///< "NVIDIA H100 SXM5 80GB"
     std::int64_t gpus = 1;
+    std::string variant{};  ///< "fp8, batch 8": which of several; empty if one was asked for
+    programs::Quantisation quantisation = programs::Quantisation::stored;
     bool fits = false;
     std::int64_t usable = 0;  ///< bytes of each GPU
     bool usable_measured = false;

@@ -13,6 +13,17 @@ std::string of(std::int64_t count, const char* one) {
     return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }
 
+/// "1, 8 and 64"
+template <class Values, class Text>
+std::string listed(const Values& values, Text&& text_of_value) {
+    std::string text;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (i > 0) text += i + 1 == values.size() ? " and " : ", ";
+        text += text_of_value(values[i]);
+    }
+    return text;
+}
+
 std::string capacity(std::int64_t bytes) {
     return format_capacity(Bytes::from_base(static_cast<double>(bytes)));
 }
@@ -109,10 +120,21 @@ Json question_json(const PlanQuestion& question) {
               {"software", programs::name_of(question.software)},
               {"reserve_bytes", question.reserve}};
     json["batch"] = question.batch ? Json(*question.batch) : Json();
+    if (!question.batches.empty()) {
+        json["batches"] = Json::array();
+        for (const std::int64_t each : question.batches) json["batches"].push_back(each);
+    }
     if (question.purpose == Purpose::serve) {
         json["answer"] = question.answer;
         json["kv_dtype"] = model::name_of(question.cache_type);
         json["quantise"] = programs::name_of(question.quantisation);
+        if (!question.quantisations.empty()) {
+            json["quantise"] = Json();
+            json["quantisations"] = Json::array();
+            for (const programs::Quantisation each : question.quantisations) {
+                json["quantisations"].push_back(programs::name_of(each));
+            }
+        }
         const auto target = [](const std::optional<Time>& time) {
             return time ? Json(time->in(units::us)) : Json();
         };
@@ -147,8 +169,12 @@ std::string question_of(const Plan& plan) {
     if (q.purpose == Purpose::serve) {
         text += fmt::format(": prompts of {} tokens, answers of {}, {}", q.seq, q.answer,
                             model::name_of(q.type));
-        if (q.quantisation != programs::Quantisation::none &&
-            q.quantisation != programs::Quantisation::stored) {
+        if (!q.quantisations.empty()) {
+            text += ", weights in " + listed(q.quantisations, [](programs::Quantisation each) {
+                        return std::string(programs::name_of(each));
+                    });
+        } else if (q.quantisation != programs::Quantisation::none &&
+                   q.quantisation != programs::Quantisation::stored) {
             text += fmt::format(", {} weights", programs::name_of(q.quantisation));
         }
         if (q.cache_type != q.type) {
@@ -156,6 +182,10 @@ std::string question_of(const Plan& plan) {
         }
     } else {
         text += fmt::format(": sequences of {} tokens", q.seq);
+    }
+    if (!q.batches.empty()) {
+        text += ", " + listed(q.batches, [](std::int64_t each) { return std::to_string(each); }) +
+                " sequences at a time";
     }
     if (q.batch) text += fmt::format(", {} at a time", of(*q.batch, "sequence"));
     return text + fmt::format(", {}", programs::name_of(q.software));
@@ -184,14 +214,16 @@ std::string verdict_of(const Plan& plan) {
             }
         }
         if (least == nullptr) return "No layout was possible: " + plan.rows.front().reason + ".";
-        return fmt::format("Does not fit: the nearest, {} x {}, needs {} of each GPU, {} too much.",
-                           least->gpus, least->gpu, memory_text(*least),
-                           capacity(least->memory.total() - least->usable));
+        return fmt::format(
+            "Does not fit: the nearest, {} x {}{}, needs {} of each GPU, {} too much.", least->gpus,
+            least->gpu, least->variant.empty() ? "" : " with " + least->variant,
+            memory_text(*least), capacity(least->memory.total() - least->usable));
     }
     std::string text =
         fmt::format("Fits on {} x {} ({} of {} usable on each)", best->gpus, best->gpu,
                     capacity(best->memory.total()), capacity(best->usable));
     if (best->gpus > 1) text += ", " + text_of(best->layout);
+    if (!best->variant.empty()) text += ", with " + best->variant;
     text += ": " + speed_text(*best, plan.question.purpose);
     if (best->pace && !best->meets_targets) text += "; misses the target";
     return text + "." + cost_text(*best);
@@ -274,6 +306,7 @@ Json to_json(const PlanRow& row, Purpose purpose) {
               {"memory", to_json(row.memory)},
               {"layout", to_json(row.layout, purpose)},
               {"batch", row.batch}};
+    if (purpose == Purpose::serve) json["quantise"] = programs::name_of(row.quantisation);
     json["tokens_per_s"] = row.pace ? Json(row.tokens_per_s) : Json();
     json["tokens_per_s_per_gpu"] = row.pace ? Json(row.per_gpu()) : Json();
     if (row.pace) {

@@ -88,8 +88,12 @@ int run_plan(const Context& context, const PlanCommand& command) {
     }
     const programs::Architecture architecture = model_named(command.plan.model());
     answers::PlanQuestion question = command.plan.question(architecture);
-    Progress progress(context, "layouts");
+    Progress progress(context, "layouts", 1);
     question.progress = [&progress](std::int64_t layouts) { progress.count(layouts); };
+    question.searched = [&progress](double share) {
+        progress.share(share);
+        if (share >= 1.0) progress.now("what would make it fit");
+    };
     Machines machines = command.gpu.machines(context);
     const std::vector<answers::Place> places = places_of(command, machines);
     const answers::Plan plan = answers::plan(architecture, question, places);

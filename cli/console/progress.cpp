@@ -32,16 +32,19 @@ std::string bar_line(const measure::SuiteProgress& progress, int width) {
 
 using std::chrono::steady_clock;
 
-Progress::Progress(const Context& context, std::string noun)
-    : context_(context), noun_(std::move(noun)), start_(steady_clock::now()), shown_(start_) {}
+Progress::Progress(const Context& context, std::string noun, std::int64_t stride)
+    : context_(context),
+      noun_(std::move(noun)),
+      start_(steady_clock::now()),
+      shown_(start_),
+      stride_(stride) {}
 
 Progress::~Progress() {
     if (visible_) context_.err << "\r\033[K" << std::flush;
 }
 
 void Progress::count(std::int64_t done) {
-    constexpr std::int64_t stride = 1024;
-    if (!context_.terminal || done % stride != 0) return;
+    if (!context_.terminal || done % stride_ != 0) return;
     const steady_clock::time_point now = steady_clock::now();
     if (now - start_ < std::chrono::seconds(1) || now - shown_ < std::chrono::milliseconds(500)) {
         return;
@@ -50,8 +53,14 @@ void Progress::count(std::int64_t done) {
     visible_ = true;
     const double seconds = std::chrono::duration<double>(now - start_).count();
     context_.err << "\r\033[K" << done << ' ' << noun_ << ", "
-                 << static_cast<std::int64_t>(static_cast<double>(done) / seconds) << " per second"
-                 << std::flush;
+                 << static_cast<std::int64_t>(static_cast<double>(done) / seconds) << " per second";
+    if (!step_.empty()) {
+        context_.err << ", now " << step_;
+    } else if (share_ > 0.0) {
+        context_.err << fmt::format(", {:.0f} %, about {:.0f} s left", 100.0 * share_,
+                                    std::ceil(seconds * (1.0 - share_) / share_));
+    }
+    context_.err << std::flush;
 }
 
 std::function<void(const measure::SuiteProgress&)> suite_progress(const Context& context) {

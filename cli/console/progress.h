@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "cli/console/context.h"
 #include "measure/run/measure.h"
@@ -14,7 +15,8 @@ namespace ridge::cli {
 
 class Progress {
   public:
-    Progress(const Context& context, std::string noun);
+    /// The time is looked at once in `stride` counts: many for what takes a microsecond.
+    Progress(const Context& context, std::string noun, std::int64_t stride = 1024);
     ~Progress();
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
@@ -22,11 +24,19 @@ class Progress {
     /// `done` so far; shown after the first second and then twice a second.
     void count(std::int64_t done);
 
+    /// How much of the work is done, from 0 to 1; the time that is left is estimated from it.
+    void share(double done) { share_ = done; }
+    /// What is done now, instead of the estimate.
+    void now(std::string step) { step_ = std::move(step); }
+
   private:
     const Context& context_;
     std::string noun_;
     std::chrono::steady_clock::time_point start_;
     std::chrono::steady_clock::time_point shown_;
+    std::int64_t stride_;
+    double share_ = 0.0;
+    std::string step_{};
     bool visible_ = false;
 };
 

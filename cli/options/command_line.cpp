@@ -170,8 +170,16 @@ std::string subcommand_names(const CLI::App& app) {
     return names;
 }
 
-/// Rewords the parser's "--from: 1 required FILE missing".
+/// Rewords the parser's "--from: 1 required FILE missing" and "Could not convert: --seq = 1,2".
 std::string plainly(std::string text) {
+    constexpr std::string_view convert = "Could not convert: ";
+    if (text.rfind(convert, 0) == 0) {
+        const std::size_t sign = text.find(" = ");
+        if (sign != std::string::npos) {
+            return text.substr(convert.size(), sign - convert.size()) + ": '" +
+                   text.substr(sign + 3) + "' is not one number";
+        }
+    }
     constexpr std::string_view one = ": 1 required ";
     constexpr std::string_view missing = " missing";
     const std::size_t at = text.find(one);
@@ -222,25 +230,51 @@ Option& Option::required() {
     return *this;
 }
 
-Option& Option::one_of(const std::vector<std::string>& words) {
-    const auto member = [words](std::string& text) {
-        std::string list;
-        for (const std::string& word : words) {
-            list += (list.empty() ? "one of " : ", ") + word;
-            if (!same_word(word, text)) continue;
-            text = word;
-            return std::string();
-        }
-        if (text.find(',') != std::string::npos) {
-            return "one word was expected, not the list '" + text + "'";
-        }
-        const std::string near = did_you_mean(text, words);
-        return "unknown word '" + text + "'; " + (near.empty() ? list : near);
-    };
-    // The validator's name keeps the words for `OptionInfo`.
+namespace {
+
+/// Replaces the text by the word that it means; what is wrong if there is none.
+std::string settle_word(std::string& text, const std::vector<std::string>& words) {
+    std::string list;
+    for (const std::string& word : words) {
+        list += (list.empty() ? "one of " : ", ") + word;
+        if (!same_word(word, text)) continue;
+        text = word;
+        return {};
+    }
+    if (text.find(',') != std::string::npos) {
+        return "one word was expected, not the list '" + text + "'";
+    }
+    const std::string near = did_you_mean(text, words);
+    return "unknown word '" + text + "'; " + (near.empty() ? list : near);
+}
+
+/// A validator whose name keeps the words for `OptionInfo`.
+template <class Check>
+CLI::Validator validator_of(const std::vector<std::string>& words, Check&& check) {
     std::string name(words_prefix);
     for (const std::string& word : words) name += word + ',';
-    option_->transform(CLI::Validator(member, std::string(), name));
+    return {std::forward<Check>(check), std::string(), name};
+}
+
+}  // namespace
+
+Option& Option::one_of(const std::vector<std::string>& words) {
+    option_->transform(
+        validator_of(words, [words](std::string& text) { return settle_word(text, words); }));
+    return *this;
+}
+
+Option& Option::words(const std::vector<std::string>& words) {
+    option_->transform(validator_of(words, [words](std::string& text) {
+        std::string settled;
+        std::istringstream list(text);
+        for (std::string word; std::getline(list, word, ',');) {
+            if (std::string wrong = settle_word(word, words); !wrong.empty()) return wrong;
+            settled += (settled.empty() ? "" : ",") + word;
+        }
+        if (!settled.empty()) text = settled;
+        return std::string();
+    }));
     return *this;
 }
 

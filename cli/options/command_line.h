@@ -43,6 +43,8 @@ class Option {
     /// May be repeated: the texts become a list with commas.
     Option& joined();
     Option& one_of(const std::vector<std::string>& words);
+    /// One of the words, or a list of them with commas.
+    Option& words(const std::vector<std::string>& words);
     Option& in_range(std::int32_t first, std::int32_t last);
     Option& in_range(std::uint64_t first, std::uint64_t last);
     Option& in_range(double first, double last);

@@ -67,6 +67,12 @@ const Value& only(const std::vector<Value>& values, const char* option) {
 
 }  // namespace
 
+std::vector<std::string> quantise_words() {
+    std::vector<std::string> words = programs::quantisation_words();
+    words.emplace_back("bf16");
+    return words;
+}
+
 Option add_quantise_option(CommandLine& line, std::string& words, std::string_view before) {
     const std::vector<std::string> known = programs::quantisation_words();
     std::string help(before);
@@ -105,7 +111,7 @@ ModelOptions::ModelOptions(CommandLine& line, const UsualStep& usual)
         .value("TYPES")
         .group("Software");
     line.option("--kv-dtype", kv_dtype_, "type of the cache (default: dtype)").group("Software");
-    add_quantise_option(line, quantise_).value("WORDS").group("Software");
+    add_quantise_option(line, quantise_).value("WORDS").words(quantise_words()).group("Software");
     line.option("--logits", logits_, "rows of the head: last or all (default: last; train: all)")
         .one_of({"last", "all"})
         .group("Question");
@@ -261,9 +267,10 @@ programs::Architecture ModelOptions::architecture() const {
     return programs::find_model(config_, family);
 }
 
-void ModelOptions::settle_length(const programs::Architecture& architecture) {
+void ModelOptions::settle_length(const programs::Architecture& architecture, std::int64_t answer) {
     if (!seq_.empty()) return;
-    const std::int64_t positions = architecture.value("positions");
+    const std::int64_t all = architecture.value("positions");
+    const std::int64_t positions = all > answer ? all - answer : all;
     seq_ = std::to_string(positions > 0 ? std::min(usual_length, positions) : usual_length);
 }
 

@@ -25,7 +25,10 @@ class Option;
 /// The time given to an option, if any. InputError names the option.
 [[nodiscard]] std::optional<Time> time_option(const std::string& text, const char* name);
 
-/// Adds --quantise, whose words are those of `programs::quantisation_words`; `before` opens its help.
+/// The words of --quantise: those of `programs::quantisation_words`, and bf16 for none.
+[[nodiscard]] std::vector<std::string> quantise_words();
+
+/// Adds --quantise; `before` opens its help.
 Option add_quantise_option(CommandLine& line, std::string& words, std::string_view before = "");
 
 /// What the options mean when they are not given. A serving engine does not train: a training step
@@ -46,8 +49,9 @@ class ModelOptions {
     [[nodiscard]] programs::Host host_or(const programs::Host& beside) const;
     /// Sets the software that counts if none was named.
     void usually(const std::string& software) { usual_software_ = software; }
-    /// Sets a length that was not given to 2048 tokens, or to the model's positions if fewer.
-    void settle_length(const programs::Architecture& architecture);
+    /// Sets a length that was not given to 2048 tokens, or to the model's positions if fewer, less those of
+    /// an answer.
+    void settle_length(const programs::Architecture& architecture, std::int64_t answer = 0);
     /// The request of one step. InputError names the option.
     [[nodiscard]] programs::Request request() const;
     /// The request for serving, which allows several degrees of tensor parallelism.

@@ -26,7 +26,7 @@ void add_sizes(CommandLine& line, std::string& seq, std::string& answer, std::st
         .group("Question");
     line.option("--batch", batch,
                 "sequences on all GPUs together, at a time or in a step (default: the best)")
-        .value("COUNT")
+        .value("LIST")
         .group("Question");
     line.option("--most", most, "serve: the largest batch of one copy that is tried")
         .group("Question");
@@ -89,7 +89,8 @@ PlanOptions::PlanOptions(CommandLine& line) {
     line.option("--dtype", dtype_, "type of weights and activations").group("Software");
     line.option("--kv-dtype", kv_dtype_, "serve: type of the cache").group("Software");
     add_quantise_option(line, quantise_, "serve: ")
-        .one_of(programs::quantisation_words())
+        .value("LIST")
+        .words(quantise_words())
         .group("Software");
     line.option("--software", software_,
                 "serving, transformers (eager) or compiled (default: serving; train: transformers)")
@@ -179,11 +180,11 @@ answers::PlanQuestion PlanOptions::question(const programs::Architecture& archit
         positions > 0 ? positions - (serves ? question.answer : 0) : usual_prompt;
     question.seq = seq_.empty() ? std::clamp<std::int64_t>(longest, 1, usual_prompt)
                                 : parse_count(seq_, "seq");
-    if (batch_.find(',') != std::string::npos) {
-        throw InputError("batch: one value was expected", {},
-                         "without it the best is searched; `ridge model` takes lists");
+    if (!batch_.empty()) question.batches = counts_in(batch_, "batch");
+    if (question.batches.size() == 1) {
+        question.batch = question.batches.front();
+        question.batches.clear();
     }
-    if (!batch_.empty()) question.batch = parse_count(batch_, "batch");
     question.most = most_;
     question.gpus = counts_in(gpus_, "gpus");
     question.layouts = layouts();
@@ -191,7 +192,11 @@ answers::PlanQuestion PlanOptions::question(const programs::Architecture& archit
     question.cache_type =
         kv_dtype_.empty() ? question.type : model::parse_data_type(kv_dtype_, "kv-dtype");
     if (!quantise_.empty()) {
-        question.quantisation = programs::parse_quantisation(quantise_, "quantise");
+        for (const std::string& word : words_in(quantise_, "quantise")) {
+            question.quantisations.push_back(programs::parse_quantisation(word, "quantise"));
+        }
+        question.quantisation = question.quantisations.front();
+        if (question.quantisations.size() == 1) question.quantisations.clear();
     }
     question.software = software_of(software_, question.purpose);
     question.optimizer =
@@ -200,7 +205,7 @@ answers::PlanQuestion PlanOptions::question(const programs::Architecture& archit
                      question.type == model::DataType::bf16;
     question.lora_rank = rank_;
     question.targets = targets_->targets();
-    if (!targets_->given_tpot() && serves && !question.batch) {
+    if (!targets_->given_tpot() && serves && batch_.empty()) {
         question.targets.tpot = answers::usual_token_time();
     }
     question.reserve = parse_count(reserve_, "reserve", CountUnit::bytes);
@@ -234,7 +239,8 @@ std::optional<answers::DeploymentQuestion> PlanOptions::deployments(
     for (const std::string& engine : search.engines) {
         static_cast<void>(programs::find_engine(engine));
     }
-    search.quantisations = {question.quantisation};
+    search.quantisations = question.quantisations;
+    if (search.quantisations.empty()) search.quantisations = {question.quantisation};
     if (quantise_.empty()) search.quantisations.push_back(programs::Quantisation::fp8);
     return search;
 }

@@ -90,7 +90,7 @@ void ServeOptions::add_deployment(CommandLine& line) {
         .group("Deployment");
     line.option("--dtype", dtype_, "type of weights and activations").group("Deployment");
     line.option("--kv-dtype", kv_dtype_, "type of the cache").group("Deployment");
-    add_quantise_option(line, quantise_).one_of(programs::quantisation_words()).group("Deployment");
+    add_quantise_option(line, quantise_).one_of(quantise_words()).group("Deployment");
 }
 
 void ServeOptions::add_scheduler(CommandLine& line) {

@@ -73,6 +73,7 @@ Rows speed_rows(const Plan& plan) {
     Rows rows{.columns = {
                   {.name = "gpus", .title = "GPUs"},
                   {.name = "fits", .title = {}, .shown = Shown::never},
+                  {.name = "quantise", .title = {}, .shown = Shown::never},
                   {.name = "layout"},
                   {.name = "batch"},
                   {.name = "tokens_per_s", .title = "tokens/s, all"},
@@ -96,7 +97,10 @@ Rows speed_rows(const Plan& plan) {
     }
     for (const PlanRow& row : plan.rows) {
         std::vector<Cell> cells{
-            {.text = name_of(row)}, flag_cell(row.fits), {.text = layout_text(row)}};
+            {.text = name_of(row)},
+            flag_cell(row.fits),
+            {.text = serves ? std::string(programs::name_of(row.quantisation)) : ""},
+            {.text = layout_text(row)}};
         for (Cell& cell : speed_cells(row, serves)) cells.push_back(std::move(cell));
         if (priced) {
             cells.push_back(row.price_per_hour ? number_cell(*row.price_per_hour, 3) : Cell{});
@@ -208,7 +212,8 @@ void write_texts(const Context& context, const Plan& plan) {
 }  // namespace
 
 std::string name_of(const PlanRow& row) {
-    return fmt::format("{} x {}", row.gpus, row.gpu);
+    return fmt::format("{} x {}{}{}", row.gpus, row.gpu, row.variant.empty() ? "" : ", ",
+                       row.variant);
 }
 
 void write_plan(const Context& context, const Plan& plan, Format format) {

@@ -114,6 +114,7 @@ std::int64_t kv_cache_bytes(const Architecture& a, const CacheShape& shape) {
         const std::int64_t window = a.value("window", kind);
         const std::int64_t tokens = window > 0 ? std::min(shape.tokens, window - 1) : shape.tokens;
         const std::int64_t layers = a.layers_of(kind);
+        if (layers == 0) continue;  // a stage of a pipeline may have none of a kind
         if (const std::int64_t state = a.value("state", kind); state > 0) {
             sum += checked_product({{"layers", layers},
                                     {"bytes of a sequence's state", state},
@@ -146,6 +147,8 @@ std::vector<std::string> quantisation_words() {
 
 Quantisation parse_quantisation(std::string_view text, std::string_view field) {
     if (text.empty()) return Quantisation::stored;
+    // Weights as wide as the activations.
+    if (text == "bf16") return Quantisation::none;
     for (const Quantisation each : quantisations) {
         if (name_of(each) == text) return each;
     }

@@ -12,6 +12,7 @@
 #include "tests/cli/run.h"
 #include "tests/support/environment.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/support/whole_file.h"
 
 using ridge::test::run_line;
 using ridge::test::Transcript;
@@ -240,4 +241,65 @@ TEST_CASE("ops lists operations, their fields and functions") {
                    field["field"] == "seq" || field["field"] == "seq_q"));
         }
     }
+}
+
+TEST_CASE("plan takes lists of weights and of batches, a row for each") {
+    const auto plan = nlohmann::json::parse(
+        run_line("plan llama-3.1-8b --gpu h100,b200 --gpus 1,2 --quantise bf16,fp8 --batch 1,8 "
+                 "--format json")
+            .out);
+    REQUIRE(plan["rows"].size() == 2 * 2 * 2 * 2);
+    std::size_t i = 0;
+    for (const char* gpu : {"h100-sxm", "b200"}) {
+        for (const int gpus : {1, 2}) {
+            for (const char* weights : {"none", "fp8"}) {
+                for (const int batch : {1, 8}) {
+                    const auto& row = plan["rows"][i++];
+                    CHECK(row["gpu"] == gpu);
+                    CHECK(row["gpus"] == gpus);
+                    CHECK(row["quantise"] == weights);
+                    CHECK(row["batch"].get<int>() >= batch);
+                    // The row of the list is the row of the value alone.
+                    if (gpus != 1) continue;
+                    const auto alone = nlohmann::json::parse(
+                        run_line(std::string("plan llama-3.1-8b --gpus 1 --gpu ") + gpu +
+                                 " --quantise " + weights + " --batch " + std::to_string(batch) +
+                                 " --format json")
+                            .out);
+                    CHECK(alone["rows"][0] == row);
+                }
+            }
+        }
+    }
+    CHECK(plan["question"]["batches"] == nlohmann::json{1, 8});
+    const std::string text =
+        run_line("plan llama-3.1-8b --gpu h100 --gpus 1 --quantise none,fp8").out;
+    CHECK(text.find("1 x h100-sxm, fp8") != std::string::npos);
+    CHECK(text.find("with fp8") != std::string::npos);
+    CHECK(run_line("plan gpt2 --gpu h100 --quantise fp8,fp3").code == 1);
+    CHECK(run_line("plan gpt2 --gpu h100 --batch 1,x").code == 1);
+}
+
+TEST_CASE("check writes JUnit with a failure for what is slower, and escapes names") {
+    const ridge::test::TemporaryFolder folder;
+    const auto table = [](const char* time) {
+        std::string rows = "name,time_us\n";
+        for (int sample = 0; sample < 9; ++sample) {
+            rows += "\"a<b> & \"\"c\"\"\"," + std::string(time) + "\n";
+            for (int other = 0; other < 40; ++other) {
+                rows += "other " + std::to_string(other) + ",50\n";
+            }
+        }
+        return rows;
+    };
+    const std::string before = folder.write("before.csv", table("100"));
+    const std::string now = folder.write("now.csv", table("130"));
+    const std::string file = folder.file("check.xml");
+    const Transcript answer = run_line("check " + before + " " + now + " --junit " + file);
+    CAPTURE(answer.out, answer.err);
+    CHECK(answer.code == 4);
+    const std::string xml = ridge::test::text_of(file);
+    CHECK(xml.find("failures=\"1\"") != std::string::npos);
+    CHECK(xml.find("name=\"a&lt;b&gt; &amp; &quot;c&quot;\"") != std::string::npos);
+    CHECK(xml.find("<failure message=\"+") != std::string::npos);
 }
