@@ -77,7 +77,7 @@ plot::Chart diagnosis_chart(const answers::Report& report) {
     }
     plot::Chart chart = plot::timeline_chart(bars);
     chart.x.title = "Measured time";
-    chart.x_range.low = 0.0;
+    chart.x_range = {.low = 0.0, .high = 1.03 * longest / unit.unit};
     return chart;
 }
 

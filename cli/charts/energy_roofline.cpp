@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/views/energy.h"
+#include "effects/chart.h"
 #include "hardware/error.h"
 #include "hardware/units.h"
 #include "model/explain.h"
@@ -85,7 +86,8 @@ plot::Chart energy_roofline(const model::Machine& machine, DataType type,
         operations.points.push_back({.x = (p->work.flop() / bytes).base(),
                                      .y = flop_per_joule(*p) / gigaflop,
                                      .name = text_of(answer.kind, answer.parameters),
-                                     .labelled = true});
+                                     .labelled = true,
+                                     .origin = effects::origin_of(p->evidence.grade())});
     }
     if (!operations.points.empty()) sweep.series.push_back(std::move(operations));
     return plot::sweep_chart(sweep);

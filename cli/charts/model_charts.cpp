@@ -194,7 +194,7 @@ plot::Chart latency_chart(const StepAnswer& answer) {
 namespace {
 
 plot::SeriesPoint named_point(const programs::ServingPoint& point, double x, double y, bool front) {
-    plot::SeriesPoint at{.x = x, .y = y};
+    plot::SeriesPoint at{.x = x, .y = y, .origin = effects::origin_of(point.evidence)};
     at.name = fmt::format("{}", point.batch);
     at.labelled = front;
     at.terms = {{"batch", std::to_string(point.batch)},

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/views/traffic.h"
+#include "effects/chart.h"
 #include "hardware/si.h"
 #include "hardware/units.h"
 #include "plot/sweep.h"
@@ -20,7 +21,9 @@ plot::Series latency_series(const TrafficAnswer& answer, const char* name,
     plot::Series series{.name = name};
     for (const ServedLoad& load : answer.loads) {
         const double x = load.rate > 0.0 ? load.rate : static_cast<double>(load.concurrency);
-        series.points.push_back({.x = x, .y = load.summary.*of.*part / si::millisecond});
+        series.points.push_back({.x = x,
+                                 .y = load.summary.*of.*part / si::millisecond,
+                                 .origin = effects::origin_of(answer.evidence)});
     }
     return series;
 }

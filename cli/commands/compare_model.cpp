@@ -5,6 +5,7 @@
 #include <memory>
 #include <ostream>
 
+#include "answers/candidate.h"
 #include "cli/charts/chart_output.h"
 #include "cli/commands/compare_model.h"
 #include "cli/console/table.h"
@@ -15,6 +16,7 @@
 #include "cli/options/operation_command.h"
 #include "cli/views/memory.h"
 #include "cli/views/model_step.h"
+#include "effects/chart.h"
 #include "hardware/error.h"
 #include "hardware/json.h"
 #include "hardware/units.h"
@@ -176,7 +178,7 @@ Table exact_table(const ComparedModels& compared) {
 plot::Chart chart_of(const ComparedModels& compared, const std::string& title) {
     plot::Sweep sweep;
     sweep.title = title;
-    sweep.subtitle = "wall time of the step";
+    sweep.subtitle = "wall time of the step, with the band of its kernels";
     sweep.x = {.title = compared.columns.front()};
     sweep.y = {.title = "Wall time", .unit = "ms", .scale = plot::Scale::log};
     for (std::size_t i = 0; i < compared.answers.size(); ++i) {
@@ -201,10 +203,15 @@ plot::Chart chart_of(const ComparedModels& compared, const std::string& title) {
                                               time.gpu.total.left_out.text()));
             continue;
         }
+        const answers::Spread wall = answers::spread_of(time);
         plot::SeriesPoint point{.x = static_cast<double>(place - sweep.x.names.begin()) + 1.0,
-                                .y = time.wall.in(units::ms)};
+                                .y = wall.time.in(units::ms),
+                                .low = wall.low.in(units::ms),
+                                .high = wall.high.in(units::ms),
+                                .origin = effects::origin_of(wall.evidence)};
         point.terms = {{"kernels", format(time.gpu.total.time)},
                        {"host", format(time.host)},
+                       {"evidence", std::string(name_of(wall.evidence))},
                        {"tokens/s", tokens_text(compared.answers[i])}};
         known->points.push_back(std::move(point));
     }
