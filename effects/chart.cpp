@@ -68,7 +68,7 @@ plot::Chart sweep_of(const StudiedFigure& studied, const Study& study) {
     const Figure& figure = studied.figure;
     plot::Sweep sweep;
     sweep.title = figure.title;
-    sweep.subtitle = std::string(study.effect->name) + " on " + study.gpu;
+    sweep.subtitle = study.effect->on(study.effect->name, study.gpu);
     sweep.x = figure.x;
     sweep.y = figure.y;
     if (!sweep.x.names.empty()) {
@@ -96,7 +96,7 @@ plot::Chart roofline_of(const StudiedFigure& studied, const Study& study,
                         const model::Machine& machine) {
     plot::Roofline chart;
     chart.title = studied.figure.title;
-    chart.subtitle = std::string(study.effect->name) + " on " + study.gpu;
+    chart.subtitle = study.effect->on(study.effect->name, study.gpu);
     chart.memory.push_back(memory_roof(plot::Resource::dram, machine.dram_bandwidth));
     if (machine.l2_bandwidth) {
         chart.memory.push_back(memory_roof(plot::Resource::l2, *machine.l2_bandwidth));

@@ -27,7 +27,8 @@ plot::TextTable kernels_of(const Study& study) {
 plot::Sections page_of(std::span<const Study> studies, const Subject& subject) {
     plot::Sections page;
     if (studies.size() == 1) {
-        page.title = std::string(studies.front().effect->title) + " on " + subject.machine.title;
+        const Effect& effect = *studies.front().effect;
+        page.title = effect.on(effect.title, subject.machine.title);
         page.lead = "Filled marks are measured; lines, half-filled and hollow marks are predicted.";
     } else {
         page.title = "GPU performance in " + std::to_string(studies.size()) + " effects";

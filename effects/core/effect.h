@@ -152,6 +152,12 @@ struct Effect {
     std::string_view equations;  ///< of docs/model.md
     Plan (*plan)(const Subject& subject);
     std::span<const Knob* const> knobs = {};
+    bool of_all_chips = false;  ///< the asked GPU does not matter, so titles do not name it
+
+    /// "roofline on NVIDIA H100 SXM5 80GB", with its name or its title in front.
+    [[nodiscard]] std::string on(std::string_view what, const std::string& gpu) const {
+        return std::string(what) + (of_all_chips ? "" : " on " + gpu);
+    }
 };
 
 using Work = std::function<std::string(std::int64_t)>;
