@@ -225,6 +225,13 @@ TrafficAnswer serve_traffic(const programs::Architecture& architecture,
             d.gpus_of_replica() * (question.separate->prompts + question.separate->answers);
     }
     validate(architecture, d);
+    const std::int64_t positions = architecture.value("positions");
+    if (positions > 0 && std::llround(mean_length(question)) > positions) {
+        throw InputError(
+            fmt::format("prompt: {} tokens with their answer are more than the {} "
+                        "positions of {}",
+                        std::llround(mean_length(question)), positions, architecture.name));
+    }
     answer.weights_bytes = weights_of_gpu(architecture, d);
     const auto usable =
         static_cast<std::int64_t>(question.engine.memory_share * static_cast<double>(place.usable));

@@ -171,7 +171,7 @@ std::string words(const note::RooflineOnly& /*unused*/) {
 }
 
 std::string words(const note::Uncalibrated& /*unused*/) {
-    return "this GPU was not measured; the efficiencies come from its architecture family";
+    return "the efficiencies come from its architecture family, not from measurements of this GPU";
 }
 
 std::string words(const note::Extrapolated& /*unused*/) {

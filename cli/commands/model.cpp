@@ -160,7 +160,8 @@ int run_model(const Context& context, ModelCommand& command) {
     } else {
         require_model(command.model.config());
         architecture = command.model.architecture();
-        command.model.settle_length(architecture);
+        command.model.settle_length(architecture,
+                                    command.serving.serve ? command.serving.answer : 0);
     }
     const Format format = parse_format(command.format);
     if (!command.chart_name.empty() && command.chart.file.empty()) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <ostream>
 
 #include "cli/console/format.h"
@@ -36,6 +37,14 @@ std::vector<std::int64_t> values_of(std::string_view name, const std::string& te
                      name == "power" ? "--power 300:700:50" : "--clock 1000:1900:100");
 }
 
+/// InputError for a limit or clock that the GPU does not have: a tenth of its own to its own.
+template <class Quantity>
+void require_own(std::string_view name, Quantity value, Quantity own, const std::string& gpu) {
+    if (own <= Quantity{} || (value >= 0.1 * own && value <= own * (1.0 + 1e-9))) return;
+    throw InputError(
+        fmt::format("{}: must be {} to {}, that of {}", name, format(0.1 * own), format(own), gpu));
+}
+
 std::vector<CapPoint> points_of(const PowerSweep& sweep, Answer& answer) {
     const bool capped = !sweep.power.empty();
     std::vector<CapPoint> points;
@@ -44,8 +53,12 @@ std::vector<CapPoint> points_of(const PowerSweep& sweep, Answer& answer) {
         const std::string text = std::to_string(value);
         if (capped) {
             answer.conditions.limit = power_of(text);
+            require_own("power", *answer.conditions.limit, answer.machine->power_limit,
+                        answer.machine->name);
         } else {
             answer.conditions.clock = clock_of(text);
+            require_own("clock", *answer.conditions.clock, answer.machine->boost_clock,
+                        answer.machine->name);
         }
         predict(answer);
         if (const auto* none = std::get_if<model::NotModelled>(&answer.outcome)) {
@@ -150,6 +163,12 @@ void write_least(const Context& context, const std::vector<CapPoint>& points, bo
     const double longer = best.energy().period / last.energy().period - 1.0;
     const double less = 1.0 - best.energy().energy / last.energy().energy;
     context.out << '\n';
+    constexpr double nothing = 5e-4;
+    if (std::abs(longer) < nothing && std::abs(less) < nothing) {
+        write_sentence(context, fmt::format("No {} here changes its time or energy.",
+                                            capped ? "limit" : "clock"));
+        return;
+    }
     write_sentence(
         context,
         fmt::format("Least energy at {} {}: {:.1f} % less than at {} {}, in {:.1f} % more time; "

@@ -262,6 +262,11 @@ std::string bundled_refusal(const Matmul& op, Implementation implementation, Pip
     if (is_block_scaled(op.type)) {
         return impl + " takes no block-scaled operands; dtype " + type + " needs impl library";
     }
+    const bool two_bytes = op.type == DataType::bf16 || op.type == DataType::fp16;
+    if (kernel.pipe == MatmulPipe::tensor ? !two_bytes : op.type != DataType::fp32) {
+        return impl + (kernel.pipe == MatmulPipe::tensor ? " takes bf16 and fp16" : " takes fp32") +
+               ", not " + type;
+    }
     if (machine.sm_count == 0) {
         return impl + " is a CUDA kernel, which " + machine.name + " cannot run";
     }

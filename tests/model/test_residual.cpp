@@ -221,8 +221,10 @@ TEST_CASE("shapes and kernels that a fit did not see are not corrected", "[resid
     other.type = DataType::fp8;
     CHECK(predicted(other, machine).correction == 1.0);
     CHECK(predicted(op, machine, {.tile = Tile{128, 128, 32}}).correction == 1.0);
-    CHECK(predicted(op, machine, {.implementation = Implementation::tiled}).correction == 1.0);
     CHECK(predicted(op, machine, {.implementation = Implementation::torch}).correction == 1.0);
+    other = op;
+    other.type = DataType::fp32;
+    CHECK(predicted(other, machine, {.implementation = Implementation::tiled}).correction == 1.0);
 }
 
 TEST_CASE("data of a warm L2 correct every L2 state and launch mode equally", "[residual]") {
