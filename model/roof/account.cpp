@@ -144,7 +144,10 @@ void settle_account(Prediction& p, const Machine& machine) {
     constexpr double mostly_idle = 0.5;
     const bool idle = p.tiling.tiles > 0 && p.tiling.wave_efficiency < mostly_idle;
     if (idle && waits_for_blocks(p.limiter)) p.limiter = Resource::parallelism;
+    // A time that is raised keeps its distance from the upper end of its band.
+    const Time unbounded = p.time;
     p.time = std::max(std::max(p.time, p.lower_bound), machine.kernel_floor);
+    if (unbounded > Time{} && p.time > unbounded) p.high *= p.time / unbounded;
     p.low = std::min(p.time, std::max(p.low, p.lower_bound));
     if (p.evidence.chip == ChipEvidence::datasheet) {
         p.low = std::min(p.time, std::max(p.low, machine.kernel_floor));
@@ -188,12 +191,17 @@ void merge_terms(Prediction& p) {
 
 void settle_terms(Prediction& p) {
     merge_terms(p);
+    // A prediction that is part of another was settled before and may have the term already.
+    Term* idle = nullptr;
     const Term* largest = nullptr;
-    for (const Term& term : p.terms) {
+    for (Term& term : p.terms) {
+        if (term.resource == Resource::parallelism) idle = &term;
         if (largest == nullptr || term.time > largest->time) largest = &term;
     }
     if (largest == nullptr) return;
-    if (p.limiter == Resource::parallelism && !p.terms.full()) {
+    if (p.limiter == Resource::parallelism && idle != nullptr) {
+        idle->time = largest->time;
+    } else if (p.limiter == Resource::parallelism && !p.terms.full()) {
         add_term(p, Resource::parallelism, largest->time);
     } else {
         p.limiter = largest->resource;
