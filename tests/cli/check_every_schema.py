@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every command's JSON follows its schema in docs/answers.schema.json, which lists every member.
 
-Usage: check_every_schema.py RIDGE ROOT. With RIDGE_UPDATE_GOLDEN=1 the file is written from the answers below; review the
+Usage: check_every_schema.py RIDGE ROOT RIDGE_ON_FAKE. With RIDGE_UPDATE_GOLDEN=1 the file is written from the answers below; review the
 difference, and raise the number of a schema whose member went or changed its meaning (docs/json.md). Exit code 77 (skipped)
 without the jsonschema package.
 """
@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 
@@ -42,6 +43,27 @@ QUESTIONS = {
     "occupancy": ["occupancy --threads 256 --registers 64 " + GPU, "occupancy --threads 1024 --shared 48KiB --gpu a100"],
     "gpu": ["gpus show h100-sxm", "gpus show mi300x", "gpus show tpu-v5p", "gpus show k80"],
     "operation": ["ops matmul", "ops elementwise", "ops access", "ops kernel"],
+    "ranks": ["trace --ranks {ranks:none} --gpu h200-sxm", "trace --ranks {ranks:slow-gpu}"],
+    "links": ["fake links", "file {root}/records/links/h200-x2.json", "file {root}/records/links/h200-x4.json"],
+}
+# Answers that are lists: their items carry no schema of their own.
+LISTS = {
+    "gpus": ["gpus"],
+    "timeline": ["gpus timeline"],
+    "operations": ["ops"],
+    "effects": ["effect list"],
+    "effect": ["effect roofline " + GPU, "effect attention-vram --gpu a100", "effect scaling --gpu h200-sxm", "effect mlp " + GPU],
+    "predictions": [f"predict {MATMUL.replace('512', '1,512', 1)} " + GPU, "sweep copy --elements 1:1000:*10 " + GPU,
+                    "compare softmax --rows 64 --cols 64 --gpu h100,k80,tpu-v4", "predict matmul --m 64 --n 64 --k 64 --dtype bf16,fp64,nvfp4 --gpu v100-sxm"],
+    "roofline": [f"roofline {MATMUL} " + GPU, "roofline --op 'copy elements=1e6' --op 'softmax rows=64 cols=64' --gpu mi300x"],
+    "steps": ["model gpt2 --tp 1,2 " + GPU, "compare model gpt2 --gpu h100,k80,a100", "model gpt2 --phase train --batch 1,2 " + GPU],
+    "advice": ["model llama-3.2-1b --phase decode --advise " + GPU],
+    "model-memories": ["vram gpt2 --batch 1,2", "vram llama-3.2-1b --seq 1Ki,4Ki " + GPU],
+    "lengths": ["vram attention --heads 8 --seq 1024:8192:*2 --head-dim 64", "vram attention --heads 8 --seq 1024,2048 --head-dim 64 --impl standard,flash2 " + GPU],
+    "scatter": ["plot scatter {root}/records/h200-sxm/copy.jsonl.gz"],
+    "doctor": ["doctor", "fake doctor"],
+    "measurements": ["fake measure copy --elements 4096", f"fake measure {MATMUL} --no-counters", "fake measure all_reduce --bytes 1000000 --gpus 2"],
+    "ceilings": ["fake calibrate"],
 }
 # Members whose names are data: fields of an operation, names of numbers.
 NAMED_BY_DATA = {"parameters", "memory", "kv_cache", "peak_parts_bytes", "values"}
@@ -88,38 +110,56 @@ def strict(schema):
     return closed
 
 
-def answer_of(ridge, words):
-    run = subprocess.run([ridge, *words.split(), "--json"], capture_output=True, text=True, check=False)
-    if run.returncode != 0:
-        sys.exit(f"ridge {words}: {run.stderr}")
+def answer_of(programs, root, words):
+    """The answer to a question; `file` reads one that was recorded on a machine with several GPUs, `fake` asks the program on a fake device."""
+    ridge, fake = programs
+    for case in ("none", "slow-gpu"):
+        files = sorted((root / "tests" / "programs" / "traces" / "ranks" / case).iterdir())
+        words = words.replace(f"{{ranks:{case}}}", " ".join(map(str, files)))
+    words = shlex.split(words.replace("{root}", str(root)))
+    if words[0] == "fake":
+        ridge, words = fake, words[1:]
+    if words[0] == "file":
+        return json.loads(pathlib.Path(words[1]).read_text(encoding="utf-8"))
+    run = subprocess.run([ridge, *words, "--json"], capture_output=True, text=True, check=False)
+    # A list may hold refusals, a doctor's findings may be bad: the answer is whole all the same.
+    if not run.stdout:
+        sys.exit(f"ridge {' '.join(words)}: {run.stderr}")
     return json.loads(run.stdout)
 
 
+def list_of(answers):
+    """The schema of lists: what all items of all answers follow."""
+    return {"type": "array", "items": merged([item for answer in answers for item in answer])}
+
+
 def main():
-    ridge, root = sys.argv[1], pathlib.Path(sys.argv[2])
+    programs, root = (sys.argv[1], sys.argv[3]), pathlib.Path(sys.argv[2])
     page = root / "docs" / "answers.schema.json"
     failures = []
-    answers = {kind: [answer_of(ridge, words.format(root=root)) for words in questions] for kind, questions in QUESTIONS.items()}
+    answers = {kind: [answer_of(programs, root, words) for words in questions] for kind, questions in QUESTIONS.items()}
+    lists = {kind: [answer_of(programs, root, words) for words in questions] for kind, questions in LISTS.items()}
     if os.environ.get("RIDGE_UPDATE_GOLDEN") == "1":
-        schema = {"$schema": "http://json-schema.org/draft-07/schema#", "title": "The answers of ridge that have no schema of their own, by their member `schema` (docs/json.md)",
+        schema = {"$schema": "http://json-schema.org/draft-07/schema#", "title": "The answers of ridge that have no schema of their own, by their member `schema`; lists by their name with [] (docs/json.md)",
                   "definitions": {kind: merged(found) for kind, found in answers.items()}}
         for kind, each in schema["definitions"].items():
             each["properties"]["schema"] = {"const": f"ridge/{kind}/1"}
+        schema["definitions"].update({f"{kind}[]": list_of(found) for kind, found in lists.items()})
         page.write_text(json.dumps(schema, indent=1) + "\n", encoding="utf-8")
     definitions = json.loads(page.read_text(encoding="utf-8"))["definitions"]
-    for kind, found in answers.items():
-        for words, answer in zip(QUESTIONS[kind], found):
+    named = [(kind, QUESTIONS[kind], found) for kind, found in answers.items()] + [(f"{kind}[]", LISTS[kind], found) for kind, found in lists.items()]
+    for kind, questions, found in named:
+        for words, answer in zip(questions, found):
             failures += [f"{words}: {'/'.join(map(str, each.path))}: {each.message[:300]}" for each in jsonschema.Draft7Validator(strict(definitions[kind])).iter_errors(answer)]
         if not list(jsonschema.Draft7Validator(definitions[kind]).iter_errors({"schema": "ridge/other/1"})):
             failures.append(f"the schema of {kind} accepts another answer")
     # Every kind that docs/json.md lists has a schema, here or in a file of its own.
     apart = {"prediction", "sequence", "plan", "serve", "diagnosis"}
-    measured = {"ranks", "links"}  # several recorded ranks, and the links of a machine with GPUs
-    listed = set(re.findall(r"^\| `ridge/([\w-]+)/1` \|", (root / "docs" / "json.md").read_text(encoding="utf-8"), re.MULTILINE))
-    lists = {"lengths"}
-    missing = listed - apart - measured - lists - set(definitions)
+    listed = set(re.findall(r"^\| `(?:ridge/)?([\w-]+(?:\[\])?)(?:/1)?` \|", (root / "docs" / "json.md").read_text(encoding="utf-8"), re.MULTILINE))
+    missing = listed - apart - set(definitions)
     failures += [f"{kind} has no schema" for kind in sorted(missing)]
-    print("\n".join(failures) if failures else f"{sum(map(len, answers.values()))} answers of {len(answers)} kinds follow their schemas")
+    count = sum(map(len, answers.values())) + sum(map(len, lists.values()))
+    print("\n".join(failures) if failures else f"{count} answers of {len(answers)} kinds and {len(lists)} kinds of lists follow their schemas")
     return 1 if failures else 0
 
 
