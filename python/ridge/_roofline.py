@@ -40,10 +40,10 @@ class Roofline:
         return f"<img alt='Roofline of {self._gpu}' style='max-width:760px' src='data:image/svg+xml;base64,{data}'>"
 
     def figure(self) -> Any:
-        """The chart as a matplotlib figure, to change and combine."""
+        """The same points and roofs as a matplotlib figure, to change and combine."""
         from ._figure import roofline_figure
 
-        return roofline_figure(self._gpu, self._operations)
+        return roofline_figure(self._gpu, self._operations, **self._options)
 
     def __repr__(self) -> str:
         return f"Roofline(gpu={self._gpu!r}, operations={len(self._operations)})"

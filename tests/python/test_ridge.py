@@ -2,7 +2,9 @@
 their field. scripts/wheel runs it in a clean virtual environment with `python -m unittest discover tests/python`.
 """
 
+import csv
 import gzip
+import io
 import json
 import math
 import os
@@ -31,6 +33,22 @@ def missing(name):
     except ImportError:
         return True
     return False
+
+
+def places_of_marks(svg):
+    """Where the marks of a chart lie from left to right, in pixels, in the order of the operations."""
+    places = []
+    for group in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}g"):
+        if not group.get("class", "").startswith("point"):
+            continue
+        path = next(each for each in group.iter("{http://www.w3.org/2000/svg}path") if each.get("class", "").startswith("marker"))
+        text = path.get("d")
+        if "a" in text:  # a circle: its left end and its radius
+            places.append(float(text[1:].split()[0]) + float(text.split("a")[1].split()[0]))
+        else:
+            across = [float(pair.split()[0]) for pair in text.strip("MZ").split("L")]
+            places.append((min(across) + max(across)) / 2)
+    return places
 
 
 GPU = "h100-sxm"
@@ -140,6 +158,22 @@ class Commands(unittest.TestCase):
         figure = ridge.roofline(GPU, "matmul m=4096 n=4096 k=4096").figure()
         self.assertEqual(len(figure.axes), 1)
         self.assertEqual(figure.axes[0].get_xscale(), "log")
+
+    @unittest.skipIf(missing("matplotlib"), "matplotlib is not installed")
+    def test_figure_and_svg_agree(self):
+        """An operation has one place: in the SVG, in matplotlib and in the table."""
+        operations = ["matmul m=4096 n=4096 k=4096", "softmax rows=8192 cols=8192", "elementwise elements=1e8 expr=x+y dtype=fp32"]
+        chart = ridge.roofline(GPU, *operations)
+        drawn = [(float(line.get_xdata()[0]), float(line.get_ydata()[0])) for line in chart.figure().axes[0].get_lines() if line.get_marker() == "o"]
+        rows = [row for row in csv.DictReader(io.StringIO(ridge.command("roofline", gpu=GPU, op=operations, format="csv"))) if row["kind"] == "point"]
+        self.assertEqual(len(rows), 3)
+        self.assertEqual(drawn, [(float(row["intensity_flop_per_byte"]), float(row["flop_per_s"]) / 1e12) for row in rows])
+        # The SVG's axis is logarithmic: places in it are in line with those of the figure.
+        places = places_of_marks(chart.svg)
+        logs = [math.log(point[0]) for point in drawn]
+        self.assertEqual(len(places), 3)
+        pixels = (places[1] - places[0]) / (logs[1] - logs[0])
+        self.assertAlmostEqual(places[0] + pixels * (logs[2] - logs[0]), places[2], delta=0.1)
 
 
 @unittest.skipIf(np is None, "NumPy is not installed")
