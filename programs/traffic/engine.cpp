@@ -34,7 +34,7 @@ Engine engine_of(const Node& table) {
             .per_step = time_in(table, "per_step"),
             .prepared_step = time_in(table, "prepared_step"),
             .prepared = time_in(table, "prepared"),
-            .image = time_in(table, "image"),
+            .vision_token = time_in(table, "vision_token"),
             .overlaps = child_of(table, "overlaps").boolean,
             .sampler_start = time_in(table, "sampler_start"),
             .sampler_passes = number_in(table, "sampler_passes"),
@@ -70,7 +70,7 @@ Time Engine::step_time(Time gpu, std::int64_t count) const {
 Engine Engine::slowed(double factor) const {
     Engine slower = *this;
     for (Time Engine::*each :
-         {&Engine::per_step, &Engine::prepared_step, &Engine::prepared, &Engine::image}) {
+         {&Engine::per_step, &Engine::prepared_step, &Engine::prepared, &Engine::vision_token}) {
         slower.*each = slower.*each * factor;
     }
     return slower;

@@ -32,7 +32,7 @@ struct Engine {
     Time per_step;          ///< that no other work hides
     Time prepared_step;     ///< hidden behind the GPU if the engine overlaps
     Time prepared;          ///< likewise, per sequence
-    Time image;             ///< for each request with images, which no other work hides
+    Time vision_token;      ///< for each token of images, which no other work hides
     bool overlaps = false;  ///< schedules the next step while the GPU runs
     // Kernels that no operation of the model describes.
     Time sampler_start;           ///< of the sampler's kernels

@@ -96,7 +96,6 @@ void Server::encode(Sequence& sequence) {
     image_budget_ -= std::min(image_budget_, request.vision);
     sequence.encoded = true;
     batch_.encoded += request.vision;
-    ++batch_.images;
     batch_.frames += std::max<std::int64_t>(1, request.images);
     run_.sums.encoded_tokens += request.vision;
 }

@@ -132,7 +132,7 @@ double StepTimes::between(Table table, std::int64_t first, std::int64_t second) 
 Time StepTimes::step(const StepBatch& batch, Time busy) const {
     const Time step =
         engine_.step_time(busy, batch.decodes + static_cast<std::int64_t>(batch.prompts.size()));
-    return step + static_cast<double>(batch.images) * engine_.image;
+    return step + static_cast<double>(batch.encoded) * engine_.vision_token;
 }
 
 /// What a step runs beside the model: images, adapters, the prompts of a model that drafts.

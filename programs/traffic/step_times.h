@@ -34,7 +34,6 @@ struct StepBatch {
     std::int64_t context = 0;           ///< tokens in their caches, all together
     std::int64_t encoded = 0;           ///< tokens that the encoder makes of images
     std::int64_t frames = 0;            ///< images, or frames taken together, of which these are
-    std::int64_t images = 0;            ///< requests that have them
     std::int64_t adapters = 0;          ///< that the step's tokens use
     std::int64_t fetched_adapters = 0;  ///< of these, copied from the host for this step
     std::vector<PromptChunk> prompts{};

@@ -7,9 +7,10 @@ FOLDER has serving_steady.csv, serving_requests.csv and serving_mlperf.csv (docs
 within a quarter of its median) are judged by the median, the others by the mean, which is their batch over their tokens/s.
 Prompt lengths are not published: each group is run with the assumed ones (fit/served_rows.py), with half and with twice as
 long ones, and the spread is shown. Logs are replayed as they are. MLPerf's offline entries are predicted at the best of some
-batches; they ran several engines.
+batches, those of Server at the largest rate that meets the scenario's limits; they ran several engines.
 """
 import argparse
+import concurrent.futures
 import csv
 import json
 import pathlib
@@ -22,25 +23,28 @@ import numpy
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fit"))
 from served_rows import PROMPTS, ROOT, ask, config_of, groups_of, read  # noqa: E402
 
+FACTORS = (1.0, 0.5, 2.0)  # on the assumed lengths of prompts
 
-def scaled(text, factor):
-    law, mean, spread = text.split(":")
-    return f"{law}:{factor * float(mean):g}:{spread}"
+
+def answered(ridge, group, configs):
+    """What `ridge serve` says of a group for each factor on the lengths of prompts; empty if it has no answer."""
+    config, quantise = config_of(group[0]["model"], configs)
+    found = {}
+    for factor in FACTORS if config else ():
+        answer = ask(ridge, group, config, quantise, factor)
+        if isinstance(answer, str):
+            print(group[0]["model"], answer, file=sys.stderr)
+            break
+        found[factor] = answer
+    return found
 
 
 def rows_of(folder, ridge, configs):
+    groups = list(groups_of(read(pathlib.Path(folder) / "serving_steady.csv")).values())
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(lambda group: answered(ridge, group, configs), groups))
     rows = []
-    for group in groups_of(read(pathlib.Path(folder) / "serving_steady.csv")).values():
-        config, quantise = config_of(group[0]["model"], configs)
-        if config is None:
-            continue
-        found = {}
-        for factor in (1.0, 0.5, 2.0):
-            answer = ask(ridge, group, config, quantise, scaled(PROMPTS[group[0]["task"]], factor))
-            if isinstance(answer, str):
-                print(group[0]["model"], answer, file=sys.stderr)
-                break
-            found[factor] = answer
+    for group, found in zip(groups, answers):
         if 1.0 not in found:
             continue
         for row in group:
@@ -92,7 +96,7 @@ def replay(ridge, rows, folder):
 
 
 def logs_table(folder, ridge):
-    print("\n| log | TTFT mean | TTFT p99 | TPOT mean | TPOT p99 | tokens/s |\n|---|---|---|---|---|---|")
+    print("\n| log | TTFT mean | TTFT p99 | TPOT mean | TPOT p99 | ITL p99 | tokens/s |\n|---|---|---|---|---|---|---|")
     groups = {}
     for row in read(pathlib.Path(folder) / "serving_requests.csv"):
         groups.setdefault((row["model"], row["gpu"], row["tp"]), []).append(row)
@@ -110,43 +114,87 @@ def logs_table(folder, ridge):
                 if part == "p99":
                     text += f", {found[name]['p99_low_us'] / 1e3:.4g} to {found[name]['p99_high_us'] / 1e3:.4g}"
                 cells.append(text)
+        itl = found["itl"]
+        cells.append(f"{itl['p99_us'] / 1e3:.4g} ms, {itl['p99_low_us'] / 1e3:.4g} to {itl['p99_high_us'] / 1e3:.4g}; not recorded")
         rate = answer.sum() / end
         cells.append(f"{found['tokens_per_s']:.4g} of {rate:.4g} ({100 * (found['tokens_per_s'] / rate - 1):+.1f} %)")
         print(f"| {model.split('/')[1]}, {gpu} | " + " | ".join(cells) + " |")
 
 
-# Of the benchmark's data sets, as assumed: mean tokens of a prompt, and of an answer where it is fixed.
-BENCHMARKS = {"meta-llama/Llama-3.1-8B-Instruct": ("llama-3.1-8b", 780, 128, (1,)),
-              "meta-llama/Llama-3.1-405B-Instruct": ("llama-3.1-405b", 9400, 684, (4, 8)),
-              "mistralai/Mixtral-8x7B-Instruct-v0.1": ("mixtral-8x7b", 620, 144, (1, 2))}
+# Of the benchmark's data sets, as assumed: mean tokens of a prompt, and of an answer where it is fixed; degrees of tensor
+# parallelism that are tried; limits of the scenario Server on the p99 of the first token and of the time per token, s (rules of v5.1).
+BENCHMARKS = {"meta-llama/Llama-3.1-8B-Instruct": ("llama-3.1-8b", 780, 128, (1,), 2.0, 0.1),
+              "meta-llama/Llama-3.1-405B-Instruct": ("llama-3.1-405b", 9400, 684, (4, 8), 6.0, 0.175),
+              "mistralai/Mixtral-8x7B-Instruct-v0.1": ("mixtral-8x7b", 620, 144, (1, 2), 2.0, 0.2)}
 
 
-def offline(ridge, config, gpu, gpus, quantise, prompt, answer, degrees):
-    """The most tokens/s of all GPUs, over degrees of tensor parallelism and requests at a time."""
+def benchmark_words(ridge, config, gpu, tp, batch, cache, quantise, prompt, answer):
+    return [ridge, "serve", config, "--gpu", gpu, "--tp", str(tp), "--batch", str(batch), "--prompt", f"{prompt:.0f}", "--answer", str(answer),
+            "--quantise", quantise, "--kv-dtype", cache, "--software", "trtllm", "--sampling", "plain", "--json"]
+
+
+def asked(words):
+    run = subprocess.run(words, capture_output=True, text=True, check=False)
+    return json.loads(run.stdout)["loads"][0] if run.returncode == 0 else None
+
+
+def offline(ridge, config, gpu, gpus, quantise, prompt, answer, tried):
+    """The most tokens/s of all GPUs, over degrees of tensor parallelism and requests at a time, and which these are. The cache is in
+    fp8 where such attention is modelled, else in bf16."""
     most = None
-    for tp in (each for each in degrees if each <= gpus):
-        for batch in (64, 128, 256, 512, 1024):
-            run = subprocess.run(
-                [ridge, "serve", config, "--gpu", gpu, "--tp", str(tp), "--concurrency", str(batch), "--batch", str(batch),
-                 "--count", "20", "--prompt", str(prompt), "--answer", str(answer), "--quantise", quantise, "--kv-dtype", "fp8",
-                 "--software", "trtllm", "--sampling", "plain", "--json"], capture_output=True, text=True, check=False)
-            if run.returncode == 0:
-                rate = json.loads(run.stdout)["loads"][0]["steady_tokens_per_s"] * (gpus // tp)
-                most = max(most or rate, rate)
+    for tp, batch, *known in tried:
+        for cache in known or ("fp8", "bf16"):
+            load = asked(benchmark_words(ridge, config, gpu, tp, batch, cache, quantise, prompt, answer) +
+                         ["--concurrency", str(batch), "--count", "20"])
+            if load is None:
+                continue
+            if most is None or load["steady_tokens_per_s"] * (gpus // tp) > most[0]:
+                most = (load["steady_tokens_per_s"] * (gpus // tp), tp, batch, cache)
+            break
     return most
 
 
+def server(ridge, config, gpu, gpus, quantise, prompt, answer, best, limits):
+    """Tokens/s of the largest rate at which 99 of 100 requests meet both limits, within 2 %, at the deployment that is best offline."""
+    tokens, tp, batch, cache = best
+    low, high = 0.0, 1.1 * tokens / answer / (gpus // tp)
+    found = 0.0
+    while high - low > 0.02 * high:
+        rate = 0.5 * (low + high)
+        load = asked(benchmark_words(ridge, config, gpu, tp, batch, cache, quantise, prompt, answer) +
+                     ["--rate", f"{rate:.6g}", "--count", str(max(400, int(40 * rate)))])
+        meets = load and load["ttft"]["p99_us"] <= 1e6 * limits[0] and load["tpot"]["p99_us"] <= 1e6 * limits[1]
+        if meets:
+            low, found = rate, rate * answer * (gpus // tp)
+        else:
+            high = rate
+    return found
+
+
 def benchmark_table(folder, ridge):
-    print("\n| MLPerf Inference v5.1, closed, offline | GPUs | tokens/s, best entry | predicted |\n|---|---|---|---|")
+    print("\n| MLPerf Inference v5.1, closed | GPUs | offline: tokens/s, best entry | predicted | prompts half as long, twice | server, best entry | predicted |")
+    print("|---|---|---|---|---|---|---|")
     groups = {}
     for row in read(pathlib.Path(folder) / "serving_mlperf.csv"):
-        if row["category"] == "closed" and row["scenario"] == "Offline" and int(row["gpus"]) <= 8 and row["dtype"] in ("fp8", "fp4"):
-            groups.setdefault((row["model"], row["gpu"], int(row["gpus"]), row["dtype"]), []).append(float(row["output_tokens_per_s"]))
+        if row["category"] == "closed" and int(row["gpus"]) <= 8 and row["dtype"] in ("fp8", "fp4"):
+            group = groups.setdefault((row["model"], row["gpu"], int(row["gpus"]), row["dtype"]), {})
+            group.setdefault(row["scenario"], []).append(float(row["output_tokens_per_s"]))
     for (model, gpu, gpus, dtype), rates in groups.items():
-        config, prompt, answer, degrees = BENCHMARKS[model]
-        found = offline(ridge, config, gpu, gpus, "nvfp4" if dtype == "fp4" else "fp8", prompt, answer, degrees)
-        if found:
-            print(f"| {model.split('/')[1]}, {dtype} | {gpus} x {gpu} | {max(rates):.0f} | {found:.0f} ({100 * (found / max(rates) - 1):+.0f} %) |")
+        config, prompt, answer, degrees, *limits = BENCHMARKS[model]
+        words = (ridge, config, gpu, gpus, "nvfp4" if dtype == "fp4" else "fp8")
+        tried = [(tp, batch) for tp in degrees if tp <= gpus for batch in (64, 128, 256, 512, 1024)]
+        best = offline(*words, prompt, answer, tried)
+        if best is None:
+            print(f"| {model.split('/')[1]}, {dtype} | {gpus} x {gpu} | {max(rates['Offline']):.0f} | no answer | | | |")
+            continue
+
+        def cell(value, scenario):
+            return f"{value:.0f} ({100 * (value / max(rates[scenario]) - 1):+.0f} %)"
+        others = [offline(*words, factor * prompt, answer, [best[1:]]) for factor in (0.5, 2.0)]
+        spread = ", ".join(f"{100 * (each[0] / max(rates['Offline']) - 1):+.0f} %" if each else "-" for each in others)
+        served = server(*words, prompt, answer, best, limits)
+        print(f"| {model.split('/')[1]}, {dtype} | {gpus} x {gpu} | {max(rates['Offline']):.0f} | {cell(best[0], 'Offline')} | {spread} | "
+              f"{max(rates['Server']):.0f} | {cell(served, 'Server')} |", flush=True)
 
 
 def main():
@@ -154,10 +202,14 @@ def main():
     options.add_argument("folder")
     options.add_argument("ridge", nargs="?", default=str(ROOT / "build/release/ridge"))
     options.add_argument("--configs", help="folder of NAME_config.json for models without a preset")
-    asked = options.parse_args()
-    steady_tables(rows_of(asked.folder, asked.ridge, asked.configs))
-    logs_table(asked.folder, asked.ridge)
-    benchmark_table(asked.folder, asked.ridge)
+    options.add_argument("--only", choices=("steady", "logs", "mlperf"), help="one of the tables")
+    given = options.parse_args()
+    if given.only in (None, "steady"):
+        steady_tables(rows_of(given.folder, given.ridge, given.configs))
+    if given.only in (None, "logs"):
+        logs_table(given.folder, given.ridge)
+    if given.only in (None, "mlperf"):
+        benchmark_table(given.folder, given.ridge)
 
 
 if __name__ == "__main__":

@@ -1,23 +1,42 @@
 #!/usr/bin/env python3
 """Fits the host time of a serving engine, and its sampler's sort, to published steady servers. Needs numpy.
 
-    scripts/fit/engine_host.py FOLDER [RIDGE] [--configs FOLDER] [--write]
+    scripts/fit/engine_host.py FOLDER [RIDGE] [--configs FOLDER] [--keep FILE] [--write]
 
 FOLDER has serving_steady.csv (docs/reference-tables.md); RIDGE is build/release/ridge by default. For each row the kernels of
 a decode step at its batch and context come from `ridge serve`, once with and once without the sort. The model (W14 of
 docs/models.md) is wall = e + max(g + s x sort, h + p n); e, h, p and s are fitted by iterated least squares to the
 logarithms of the median time between tokens, with errors above 10 % weighted less. Only texts are fitted. Then come the
 errors on steady servers (p90 within a quarter of the median) with each model left out in turn, and of all.
---write puts the values into calibration/engines.toml, for every engine that has no times of its own.
+
+The time v of a token of images (W25) is the one with the least mean error of the mean time between tokens of unsteady servers,
+on hosts that were not slow (single-GPU servers of a B200 had slow hosts). It is judged with each model left out in turn; a row is
+its simulated mean, with the difference that other numbers make to its step and to its images. --slow-hosts also fits one factor
+on the host's times for each task of the slow hosts, and judges it in the same way.
+--keep FILE] [--write]
+
+FOLDER has serving_steady.csv (docs/reference-tables.md); RIDGE is build/release/ridge by default. For each row the kernels of
+a decode step at its batch and context come from `ridge serve`, once with and once without the sort. The model (W14 of
+docs/models.md) is wall = e + max(g + s x sort, h + p n); e, h, p and s are fitted by iterated least squares to the
+logarithms of the median time between tokens, with errors above 10 % weighted less. Only texts are fitted. Then come the
+errors on steady servers (p90 within a quarter of the median) with each model left out in turn, and of all.
+
+The time i of a request with images (W25) is the one with the least mean error of the mean time between tokens of unsteady
+servers, on hosts that were not slow. Single-GPU servers of a B200 had slow hosts: one factor on the host's times for each task
+that they ran (`--slower-host`). Both are judged with each model left out in turn; a row is its simulated mean, with the
+difference that other numbers make to its step and to its images.
+--keep FILE writes what `ridge serve` said, or reads it if the file is there. --write puts the values into
+calibration/engines.toml, for every engine that has no times of its own.
 """
 import argparse
+import json
 import pathlib
 import re
 import sys
 
 import numpy
 
-from served_rows import ROOT, TEXT, ask, config_of, family_of, groups_of, read
+from served_rows import ROOT, TEXT, ask, config_of, family_of, groups_of, host_of, read, vision_tokens
 
 ENGINES = ROOT / "calibration/engines.toml"
 START = numpy.array([0.3, 3.0, 0.06, 1.0])  # ms, ms, ms, times the sort that is built in
@@ -27,8 +46,6 @@ STEP = numpy.array([0.01, 0.05, 0.001, 0.01])
 def rows_of(folder, ridge, configs):
     rows = []
     for group in groups_of(read(pathlib.Path(folder) / "serving_steady.csv")).values():
-        if group[0]["task"] not in TEXT:
-            continue
         config, quantise = config_of(group[0]["model"], configs)
         if config is None:
             print("no config:", group[0]["model"], file=sys.stderr)
@@ -40,11 +57,13 @@ def rows_of(folder, ridge, configs):
         sorts = not group[0]["model"].startswith("openai/")
         for row in group:
             plain, top = (float(each[int(row["max_batch"])]["step_gpu_us"]) / 1e3 for each in both)
-            itl, late = float(row["itl_ms"]), float(row["itl_p90_ms"])
-            # The host of these servers was slow: 30 to 45 ms per token at any batch (serving_README.md).
-            slow = row["task"] == "gpqa" and row["gpu"] == "b200" and row["gpus"] == "1"
-            rows.append({"slow": slow, "family": family_of(row["model"]), "gpu": row["gpu"], "itl": itl, "steady": late < 1.25 * itl,
-                         "kernels": plain, "sort": top - plain if sorts else 0.0, "batch": float(row["mean_batch"])})
+            mean = float(both[1 if sorts else 0][int(row["max_batch"])]["itl_mean_us"]) / 1e3
+            itl, late, batch = float(row["itl_ms"]), float(row["itl_p90_ms"]), float(row["mean_batch"])
+            steady = late < 1.25 * itl
+            rows.append({"host": host_of(row), "family": family_of(row["model"]), "gpu": row["gpu"], "task": row["task"],
+                         "steady": steady, "itl": itl if steady else 1e3 * batch / float(row["output_tokens_per_s"]), "median": itl,
+                         "kernels": plain, "sort": top - plain if sorts else 0.0, "batch": batch, "mean": mean,
+                         "vision": batch / float(row["answer_tokens"]) * vision_tokens(row["model"], row["task"])})
     return rows
 
 
@@ -54,7 +73,31 @@ def predicted(x, rows):
 
 
 def errors(x, rows):
-    return predicted(x, rows) / numpy.array([row["itl"] for row in rows]) - 1.0
+    return predicted(x, rows) / numpy.array([row["median"] for row in rows]) - 1.0
+
+
+def unsteady_errors(x, token, factors, built_in, rows):
+    """Of the mean time between tokens; `built_in` is what the simulated means were made with: x and the time of a token of images."""
+    kernels = numpy.array([row["mean"] for row in rows]) - predicted(built_in[0], rows)
+    factor = numpy.array([factors.get(row["host"], 1.0) for row in rows])
+    vision = numpy.array([row["vision"] for row in rows])
+    step = numpy.array([predicted(numpy.array([f, f, f, 1.0]) * x, [row])[0] for f, row in zip(factor, rows)])
+    return (kernels + step + vision * (factor * token - built_in[1])) / numpy.array([row["itl"] for row in rows]) - 1.0
+
+
+def fit_token(x, built_in, rows):
+    seen = [row for row in rows if row["host"] is None and row["vision"] > 0]
+    return min(numpy.arange(0.0, 0.3, 0.002), key=lambda each: numpy.mean(numpy.abs(unsteady_errors(x, each, {}, built_in, seen))))
+
+
+def fit_hosts(x, token, built_in, rows):
+    """The factor of each slow host."""
+    factors = {}
+    for host in sorted({row["host"] for row in rows} - {None}):
+        part = [row for row in rows if row["host"] == host]
+        factors[host] = min(numpy.arange(1.0, 15.01, 0.2),
+                            key=lambda each: numpy.mean(numpy.abs(numpy.log1p(unsteady_errors(x, token, {host: each}, built_in, part)))))
+    return factors
 
 
 def fit(rows):
@@ -74,9 +117,20 @@ def line(name, found):
           f"within 15 % {100 * within:3.0f} %")
 
 
-def write(x):
+def built_in_values():
+    """What calibration/engines.toml says of the first engine: e, h, p in ms, 1 for the sort; the time of a token of images."""
+    text = ENGINES.read_text()
+
+    def value(name):
+        number, unit = re.search(rf'^{name} = "([0-9.]+) (us|ms)"', text, flags=re.M).groups()
+        return float(number) / (1e3 if unit == "us" else 1.0)
+    return numpy.array([value("per_step"), value("prepared_step"), value("prepared"), 1.0]), value("vision_token")
+
+
+def write(x, token):
     built_in = float(re.search(r"sort_clocks = ([0-9.]+)", ENGINES.read_text()).group(1))
-    values = {"per_step": f'"{1e3 * x[0]:.0f} us"', "prepared_step": f'"{1e3 * x[1]:.0f} us"', "prepared": f'"{1e3 * x[2]:.1f} us"'}
+    values = {"per_step": f'"{1e3 * x[0]:.0f} us"', "prepared_step": f'"{1e3 * x[1]:.0f} us"', "prepared": f'"{1e3 * x[2]:.1f} us"',
+              "vision_token": f'"{1e3 * token:.1f} us"'}
     text = ENGINES.read_text()
     for name, value in values.items():
         text = re.sub(rf"^{name} = .*$", f"{name} = {value}", text, flags=re.M)
@@ -84,16 +138,47 @@ def write(x):
     ENGINES.write_text(text)
 
 
+def judge_unsteady(built_in, unsteady, used, slow_hosts):
+    parts = {}
+    print("unsteady servers, mean, each model left out:")
+    for family in sorted({row["family"] for row in unsteady}):
+        out = [row for row in unsteady if row["family"] == family]
+        rest = [row for row in unsteady if row["family"] != family]
+        x = fit([row for row in used if row["family"] != family])
+        token = fit_token(x, built_in, rest)
+        found = unsteady_errors(x, token, {}, built_in, out)
+        parts.setdefault("without images' time", []).append(unsteady_errors(x, 0.0, {}, built_in, out))
+        if slow_hosts:
+            factors = fit_hosts(x, token, built_in, rest)
+            parts.setdefault("with factors of slow hosts", []).append(unsteady_errors(x, token, factors, built_in, out))
+        for row, error in zip(out, found):
+            for name in (family, f"{row['gpu']}, {row['task']}", "slow hosts" if row["host"] else "other hosts", "all, each left out"):
+                parts.setdefault(name, []).append(numpy.array([error]))
+    for name, found in sorted(parts.items()):
+        line(name, numpy.concatenate(found))
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("folder")
     options.add_argument("ridge", nargs="?", default=str(ROOT / "build/release/ridge"))
     options.add_argument("--configs", help="folder of NAME_config.json for models without a preset")
+    options.add_argument("--keep", metavar="FILE")
+    options.add_argument("--slow-hosts", action="store_true")
     options.add_argument("--write", action="store_true")
     asked = options.parse_args()
-    rows = rows_of(asked.folder, asked.ridge, asked.configs)
-    steady = [row for row in rows if row["steady"]]
-    used = [row for row in rows if not row["slow"]]
+    kept = pathlib.Path(asked.keep) if asked.keep else None
+    if kept and kept.exists():
+        rows = json.loads(kept.read_text())
+    else:
+        rows = rows_of(asked.folder, asked.ridge, asked.configs)
+        if kept:
+            kept.write_text(json.dumps(rows))
+    texts = [row for row in rows if row["task"] in TEXT]
+    steady = [row for row in texts if row["steady"]]
+    unsteady = [row for row in rows if not row["steady"]]
+    # The host of a B200 that answered gpqa was slow: 30 to 45 ms per token at any batch (serving_README.md).
+    used = [row for row in texts if row["host"] != "b200 gpqa"]
     x = fit(used)
     print(f"e {1e3 * x[0]:.0f} us, h {1e3 * x[1]:.0f} us, p {1e3 * x[2]:.1f} us, sort x {x[3]:.3f}")
     print("left out:")
@@ -107,9 +192,12 @@ def main():
     for gpu in sorted({row["gpu"] for row in steady}):
         line(f"fitted, {gpu}", errors(x, [row for row in steady if row["gpu"] == gpu]))
     line("fitted, all", errors(x, steady))
-    line("unsteady texts, median", errors(x, [row for row in used if not row["steady"]]))
+    built_in = built_in_values()
+    token = fit_token(x, built_in, unsteady)
+    print(f"token of images {1e3 * token:.1f} us")
+    judge_unsteady(built_in, unsteady, used, asked.slow_hosts)
     if asked.write:
-        write(x)
+        write(x, token)
         print("written to", ENGINES)
 
 
