@@ -227,28 +227,10 @@ double filled_columns(std::int64_t columns) {
     return static_cast<double>(columns) / static_cast<double>(ceil_divide(columns, block) * block);
 }
 
-/// How many blocks share a result: PyTorch splits a reduction whose threads would go through 256 parts or
-/// more, until the grid has four blocks of 512 threads for each multiprocessor of an H100. (eq. S6)
-std::int64_t blocks_of_result(const RowWise& op) {
-    constexpr std::int64_t threads = 512;
-    constexpr std::int64_t most_parts = 256;
-    constexpr std::int64_t fewest_parts = 16;
-    constexpr std::int64_t grid = 4 * 132;
-    const std::int64_t parts = ceil_divide(op.cols, threads);
-    if (parts < most_parts) return 1;
-    return std::max(std::min(ceil_divide(grid, op.rows), ceil_divide(parts, fewest_parts)),
-                    ceil_divide(parts, most_parts));
-}
-
-/// Blocks whose threads go through parts that are far apart; the last of a result's blocks adds up what
-/// the others found. (eq. S6)
+/// Blocks whose threads go through parts that are far apart. (eq. S6)
 KernelWork apart(const RowWise& op, std::int64_t size) {
-    const std::int64_t shared = blocks_of_result(op);
-    const auto parts = static_cast<double>(op.cols) / static_cast<double>(shared);
     return {.moved = static_cast<double>(op.rows * op.cols * size),
-            .chains = op.rows * shared,
-            .chain_clocks = cost(shared > 1 ? "rows.apart_start_shared" : "rows.apart_start"),
-            .block_clocks = cost("rows.apart_busy") + cost("rows.apart_element") * parts};
+            .sums = SplitSums{.results = op.rows, .parts = op.cols}};
 }
 
 std::optional<Understood> reduced_rows(const Subject& subject, const Tensor& x, RowKind kind,

@@ -23,6 +23,39 @@ std::optional<FlopRate> peak_of(const KernelWork& kernel, const model::Machine& 
     return tensor ? tensor : machine.vector_peak(kernel.type);
 }
 
+std::int64_t quotient(std::int64_t all, std::int64_t each) {
+    return (all + each - 1) / each;
+}
+
+/// How many blocks share a result: PyTorch splits a reduction whose threads would go through 256
+/// parts or more, until the grid has four blocks of 512 threads for each multiprocessor. (eq. S6)
+std::int64_t blocks_of(const SplitSums& sums, std::int64_t multiprocessors) {
+    constexpr std::int64_t threads = 512;
+    constexpr std::int64_t most_parts = 256;
+    constexpr std::int64_t fewest_parts = 16;
+    constexpr std::int64_t resident = 4;
+    const std::int64_t parts = quotient(sums.parts, threads);
+    if (parts < most_parts) return 1;
+    const std::int64_t wanted = quotient(resident * multiprocessors, sums.results);
+    return std::max(std::min(wanted, quotient(parts, fewest_parts)), quotient(parts, most_parts));
+}
+
+struct Chains {
+    std::int64_t count = 0;
+    double latency = 0.0;  ///< clocks of one
+    double busy = 0.0;     ///< what each adds on its SM
+};
+
+/// The last of a result's blocks adds up what the others found.
+Chains chains_of(const KernelWork& kernel, std::int64_t multiprocessors) {
+    if (!kernel.sums) return {kernel.chains, kernel.chain_clocks, kernel.block_clocks};
+    const std::int64_t shared = blocks_of(*kernel.sums, multiprocessors);
+    const auto parts = static_cast<double>(kernel.sums->parts) / static_cast<double>(shared);
+    return {.count = kernel.sums->results * shared,
+            .latency = cost(shared > 1 ? "rows.apart_start_shared" : "rows.apart_start"),
+            .busy = cost("rows.apart_busy") + cost("rows.apart_element") * parts};
+}
+
 }  // namespace
 
 std::optional<KernelTime> time_of(const KernelWork& kernel, const model::Machine& machine) {
@@ -45,9 +78,9 @@ std::optional<KernelTime> time_of(const KernelWork& kernel, const model::Machine
         work = products + kernel.clocks / all + kernel.longest_clocks / (2.0 * clock);
     }
     work = std::max(work, kernel.longest_clocks / clock);
-    if (kernel.chains > 0) {
-        const double rounds = std::ceil(waves(kernel.chains, machine.sm_count));
-        work += (kernel.chain_clocks + rounds * kernel.block_clocks) / clock;
+    if (const Chains chains = chains_of(kernel, machine.sm_count); chains.count > 0) {
+        const double rounds = std::ceil(waves(chains.count, machine.sm_count));
+        work += (chains.latency + rounds * chains.busy) / clock;
     }
     const Time fixed = machine.kernel_floor * kernel.floors;
     const double streamed = memory / kernel.dram_share;

@@ -23,6 +23,12 @@
 
 namespace ridge::programs {
 
+/// Sums whose parts lie far apart: how many blocks share one depends on the GPU. (eq. S6)
+struct SplitSums {
+    std::int64_t results = 0;
+    std::int64_t parts = 0;  ///< of a result
+};
+
 struct KernelWork {
     double moved = 0.0;        ///< DRAM bytes
     double clocks = 0.0;       ///< of one SM, for all blocks together
@@ -38,6 +44,7 @@ struct KernelWork {
     bool growing = false;         ///< blocks get longer in launch order, so the longest come last
     double dram_share = cost("work.dram_share");  ///< share of the DRAM bandwidth that is reached
     double floors = cost("work.floors");  ///< kernels that do nothing: waves that fill and drain
+    std::optional<SplitSums> sums{};      ///< its chains are those of these sums
 };
 
 struct KernelTime {

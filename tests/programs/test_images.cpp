@@ -150,7 +150,29 @@ TEST_CASE("sums over images follow the layout in memory", "[aten]") {
     CHECK(rows.rows == 64);
     CHECK(rows.cols == 8 * 256);
     REQUIRE(first.kernels.size() == 1);
-    CHECK(first.kernels[0].chains == 64);
+    REQUIRE(first.kernels[0].sums);
+    CHECK(first.kernels[0].sums->results == 64);
+    CHECK(first.kernels[0].sums->parts == 8 * 256);
+}
+
+TEST_CASE("blocks share a sum until four are on each multiprocessor", "[aten]") {
+    Machine machine = h200();
+    const double clock = machine.boost_clock.base();
+    const auto clocks = [&](std::int64_t multiprocessors, std::int64_t parts) {
+        machine.sm_count = multiprocessors;
+        const auto all = time_of({.sums = SplitSums{.results = 1, .parts = parts}}, machine)->time;
+        const KernelWork nothing{};
+        return (all - time_of(nothing, machine)->time).base() * clock;
+    };
+    const auto expected = [](std::string_view start, double rounds, double parts) {
+        return cost(start) +
+               rounds * (cost("rows.apart_busy") + cost("rows.apart_element") * parts);
+    };
+    constexpr std::int64_t parts = 512 * 256;
+    // At most one block for 16 parts of each of its 512 threads, and none for fewer than 256.
+    CHECK(clocks(132, parts) == Approx(expected("rows.apart_start_shared", 1.0, parts / 16.0)));
+    CHECK(clocks(2, parts) == Approx(expected("rows.apart_start_shared", 4.0, parts / 8.0)));
+    CHECK(clocks(132, parts / 2) == Approx(expected("rows.apart_start", 1.0, parts / 2.0)));
 }
 
 TEST_CASE("a kernel takes the longest of its bytes, its tiles and its chains", "[aten]") {
