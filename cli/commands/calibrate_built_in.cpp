@@ -44,11 +44,13 @@ measure::CalibrationPlan wanted_fits(const CalibrateArguments& arguments,
                                                   names.end()) != list.end();
     };
     const std::vector<std::string> programs = listed(arguments.fits);
-    std::erase_if(plan.fits, [&](const measure::PlannedFit& fit) {
-        return !asked(software, fit.software) || !asked(gpus, fit.gpus) ||
-               !asked(programs, {fit.program});
-    });
-    if (plan.fits.empty()) {
+    bool any = false;
+    for (measure::PlannedFit& fit : plan.fits) {
+        fit.wanted = asked(software, fit.software) && asked(gpus, fit.gpus) &&
+                     asked(programs, {fit.program});
+        any = any || fit.wanted;
+    }
+    if (!any) {
         throw InputError("no fit of the plan is for these GPUs and this software", {.file = file});
     }
     return plan;

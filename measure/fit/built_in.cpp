@@ -115,7 +115,12 @@ struct Inputs {
 class Builder {
   public:
     Builder(const CalibrationPlan& plan, BuildRequest request)
-        : starts_(plan.starts), request_(std::move(request)) {}
+        : fits_(plan.fits), starts_(plan.starts), request_(std::move(request)) {}
+
+    void run() {
+        for (const PlannedFit& fit : fits_)
+            if (fit.wanted) run(fit);
+    }
 
     void run(const PlannedFit& fit) {
         if (!fit.tables.empty() && request_.data.empty()) {
@@ -126,6 +131,7 @@ class Builder {
         const Inputs inputs = inputs_of(fit);
         const FitRequest asked = fit_request(fit, inputs);
         own_.clear();
+        later_ = later_values(fit);
         if (fit.program == residual_program) {
             take(fit, inputs, fit_residuals(asked));
         } else {
@@ -137,6 +143,7 @@ class Builder {
         Built built;
         built.skipped = std::move(skipped_);
         for (const auto& [place, calibration] : values_) {
+            if (!written_.contains(place)) continue;
             built.files.push_back({path_of(place.first, place.second, ".toml"),
                                    model::calibration_text(calibration)});
         }
@@ -154,13 +161,33 @@ class Builder {
         return "calibration/" + gpu + "/" + software + extension;
     }
 
-    [[nodiscard]] Inputs inputs_of(const PlannedFit& fit) const {
+    /// The date of the newest of these records, which several fits read.
+    const std::string& date_of(const std::vector<std::string>& records) {
+        const auto known = dates_.find(records);
+        if (known != dates_.end()) return known->second;
+        return dates_.emplace(records, newest_date(records)).first->second;
+    }
+
+    /// The rows of these records, which several fits read, and each fit several times.
+    const std::vector<MeasuredRow>& rows_of(const std::vector<std::string>& records) {
+        const auto known = rows_.find(records);
+        if (known != rows_.end()) return known->second;
+        std::map<std::string, std::string> names;
+        const auto name_of = [&](const std::string& driver) {
+            const auto of = names.find(driver);
+            if (of != names.end()) return of->second;
+            return names.emplace(driver, request_.catalogue.at(driver).name).first->second;
+        };
+        return rows_.emplace(records, read_record_rows(records, name_of)).first->second;
+    }
+
+    [[nodiscard]] Inputs inputs_of(const PlannedFit& fit) {
         Inputs inputs;
         inputs.date = fit.date;
         for (const std::string& name : fit.records) {
             inputs.paths.push_back(request_.tree + "/" + name);
         }
-        if (!fit.records.empty()) inputs.date = std::max(inputs.date, newest_date(inputs.paths));
+        if (!fit.records.empty()) inputs.date = std::max(inputs.date, date_of(inputs.paths));
         for (const std::string& name : fit.tables) {
             inputs.paths.push_back(request_.data + "/" + name);
         }
@@ -185,6 +212,7 @@ class Builder {
         for (std::size_t i = 0; i < fit.records.size(); ++i) {
             asked.records.push_back(inputs.paths[i]);
         }
+        if (fit.tables.empty()) asked.read = &rows_of(asked.records);
         return asked;
     }
 
@@ -230,6 +258,34 @@ class Builder {
         return program.run(asked);
     }
 
+    using Values = std::map<std::pair<std::string, std::string>, double>;  ///< by GPU and field
+
+    /// What the fits after this one determine, at its start.
+    Values later_values(const PlannedFit& fit) {
+        Values values;
+        bool later = false;
+        for (const PlannedFit& each : fits_) {
+            if (later) add_starts(each, values);
+            if (&each == &fit) later = true;
+        }
+        return values;
+    }
+
+    void add_starts(const PlannedFit& fit, Values& values) {
+        const FitProgram* const program = program_named(fit.program);
+        if (program == nullptr || program->of_engine) return;
+        for (const std::string& gpu : fit.gpus) {
+            for (const std::string& software : fit.software) {
+                for (const auto& [path, datum] : calibration(gpu, software).data) {
+                    if (datum.sources != std::vector{fit.source}) continue;
+                    const auto start =
+                        starts_.of(path, fit.software, request_.catalogue.software());
+                    if (start) values[{gpu, path}] = start->value;
+                }
+            }
+        }
+    }
+
     void set_own(const PlannedFit& fit, const std::string& of, const std::string& field,
                  double value) {
         for (const std::string& gpu : fit.gpus) {
@@ -243,9 +299,11 @@ class Builder {
         const bool of_engine = program != nullptr && program->of_engine;
         Description device = request_.catalogue.at(
             gpu, model::View::calibrated, of_engine ? fit.software.front() : std::string());
-        for (const auto& [place, value] : own_) {
-            const auto found = device.data.find(place.second);
-            if (place.first == gpu && found != device.data.end()) found->second.value = value;
+        for (const auto* const values : {&later_, &own_}) {
+            for (const auto& [place, value] : *values) {
+                const auto found = device.data.find(place.second);
+                if (place.first == gpu && found != device.data.end()) found->second.value = value;
+            }
         }
         if (!of_engine) return model::make_machine(device);
         return request_.catalogue.machine(device,
@@ -290,6 +348,7 @@ class Builder {
                 const std::string lines = fitted_lines(fit, reports, gpu, software);
                 if (lines.empty()) continue;
                 any = true;
+                written_.insert({gpu, software});
                 merge(calibration(gpu, software), header(fit, inputs, gpu, software) + lines, fit);
                 request_.catalogue.add_text(model::calibration_text(calibration(gpu, software)),
                                             path_of(gpu, software, ".toml"));
@@ -380,11 +439,16 @@ class Builder {
         }
     }
 
+    const std::vector<PlannedFit>& fits_;
     FitStarts starts_;
     BuildRequest request_;
-    std::map<std::pair<std::string, std::string>, double> own_;  ///< by GPU and field
+    Values own_;
+    Values later_;
     std::map<Place, Description> values_;
+    std::set<Place> written_;
     std::map<Place, std::string> trees_;
+    std::map<std::vector<std::string>, std::string> dates_;
+    std::map<std::vector<std::string>, std::vector<MeasuredRow>> rows_;
     std::vector<SkippedFit> skipped_;
 };
 
@@ -429,7 +493,7 @@ std::string digest_of_files(const std::vector<std::string>& paths) {
 
 Built build_calibrations(const CalibrationPlan& plan, BuildRequest request) {
     Builder builder(plan, std::move(request));
-    for (const PlannedFit& fit : plan.fits) builder.run(fit);
+    builder.run();
     return builder.result();
 }
 

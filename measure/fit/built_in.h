@@ -19,9 +19,9 @@
 //   [model.torch]                            # where parameters start (fit_starts.h)
 //   first_dram = { value = "0.7 us", source = "START" }
 //
-// Method. Each fit sees the values that the fits before it wrote. What it fits starts at fixed values,
-// not at the committed ones, so that the result depends only on what was measured and a second run gives
-// the same bytes. Values are written with six digits, each with its standard error; the source says the
+// Method. Each fit sees the values that the fits before it wrote. What it and the fits after it determine
+// is at fixed values, not at the committed ones, so that the result depends only on what was measured and a
+// second run gives the same bytes. Values are written with six digits, each with its standard error; the source says the
 // command, what it read, the FNV-1a digest of that (of the unpacked bytes of all files, in the order of
 // their names) and the date of the newest record. A parameter that its rows do not determine is written
 // at its start and says so. What a fit's source gave before and does not now is dropped; all that no fit
@@ -51,6 +51,7 @@ struct PlannedFit {
     std::vector<std::string> tables;
     std::string date;  ///< of the tables
     Location location;
+    bool wanted = true;  ///< false: the files hold what it gives
 };
 
 struct CalibrationPlan {

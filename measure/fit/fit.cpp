@@ -321,11 +321,14 @@ FitReport run_fit(const FitProblem& problem) {
 }
 
 std::vector<MeasuredRow> record_rows(const FitRequest& request) {
+    std::map<std::string, std::string> names;  // to make a machine takes long
+    const auto name_of = [&](const std::string& driver) {
+        const auto known = names.find(driver);
+        if (known != names.end()) return known->second;
+        return names.emplace(driver, request.machine(driver).name).first->second;
+    };
     std::vector<MeasuredRow> rows =
-        request.read != nullptr ? *request.read
-                                : read_record_rows(request.records, [&](const std::string& driver) {
-                                      return request.machine(driver).name;
-                                  });
+        request.read != nullptr ? *request.read : read_record_rows(request.records, name_of);
     if (request.wanted) std::erase_if(rows, std::not_fn(request.wanted));
     return rows;
 }

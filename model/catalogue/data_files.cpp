@@ -132,11 +132,19 @@ void DataFiles::add_software(Software software) {
     software_.push_back(std::move(software));
 }
 
+void DataFiles::add_users(const std::string& place, DataFile file) {
+    // A file that was read before and has changed since counts once, as it is now.
+    std::erase_if(users_, [&](const auto& each) {
+        return each.first == place && each.second.origin == file.origin;
+    });
+    users_.emplace(place, std::move(file));
+}
+
 std::string DataFiles::add(const std::string& text, const std::string& origin) {
     DataFile file{.path = origin, .origin = origin, .text = SharedText::copy_of(text)};
     if (is_trees_file(text)) {
         const TreesHeader head = read_trees_header(text, origin);
-        users_.emplace(calibration_path(head.chip, head.software, ".trees"), std::move(file));
+        add_users(calibration_path(head.chip, head.software, ".trees"), std::move(file));
         return head.chip;
     }
     const std::string kind = hardware::kind_of(text, origin);
@@ -146,14 +154,13 @@ std::string DataFiles::add(const std::string& text, const std::string& origin) {
     }
     if (kind == calibrations.kind) {
         const hardware::Description head = header(text, origin, calibrations);
-        users_.emplace(path_of(head), std::move(file));
+        add_users(path_of(head), std::move(file));
         const std::string chip = head.words.text("chip");
         return chip.empty() ? head.words.text("architecture") : chip;
     }
     const bool is_laws = kind == laws.kind;
     static_cast<void>(header(text, origin, is_laws ? laws : carry_overs));
-    users_.emplace(is_laws ? "calibration/laws.toml" : std::string(carry_over_path),
-                   std::move(file));
+    add_users(is_laws ? "calibration/laws.toml" : std::string(carry_over_path), std::move(file));
     return {};
 }
 

@@ -83,6 +83,8 @@ class DataFiles {
 
   private:
     void add_software(Software software);
+    /// Replaces an earlier text of the same file.
+    void add_users(const std::string& place, DataFile file);
 
     std::vector<Software> software_;
     std::multimap<std::string, DataFile, std::less<>> users_;  ///< by path in the source tree

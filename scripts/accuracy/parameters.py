@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Counts the numbers that a GPU's predictions rest on: fields of one software, and numbers of corrections.
+
+A field counts for a software if one of its `parameters` (software/NAME-VERSION/software.toml), or one of the software
+that it uses, names the field or its section. Energy and corrections are counted apart. A correction's numbers are the
+thresholds and widths of its splits, and the splits and values of its trees.
+
+usage: scripts/accuracy/parameters.py RIDGE [GPU ...]
+"""
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CORRECTION = "model.residual."
+ENERGY = "model.energy"
+
+
+def list_of(text, key):
+    found = re.search(rf"^{key} = \[(.*?)\]", text, re.MULTILINE | re.DOTALL)
+    return re.findall(r'"([^"]+)"', found[1]) if found else []
+
+
+def software():
+    return {each.parent.name: each.read_text() for each in sorted(ROOT.glob("software/*/software.toml"))}
+
+
+def parameters_of(name, files):
+    """Those of a software and of all that it uses."""
+    seen, waiting, sections = set(), [name], set()
+    while waiting:
+        each = waiting.pop()
+        if each in seen or each not in files:
+            continue
+        seen.add(each)
+        sections |= set(list_of(files[each], "parameters"))
+        waiting += list_of(files[each], "uses")
+    return sections
+
+
+def lies_in(field, section):
+    return field == section or field.startswith(section + ".")
+
+
+def fields_of(ridge, gpu):
+    shown = subprocess.run([ridge, "gpus", "show", gpu, "--all", "--json"], check=True, capture_output=True, text=True)
+    return json.loads(shown.stdout)["fields"]
+
+
+def correction_numbers(fields):
+    """By class."""
+    counts = {}
+    for name, field in fields.items():
+        if not name.startswith(CORRECTION) or name.rsplit(".", 1)[1] not in ("splits", "trees"):
+            continue
+        text = str(field["value"] if isinstance(field, dict) else field)
+        kind = name[len(CORRECTION):].rsplit(".", 1)[0]
+        counts[kind] = counts.get(kind, 0) + len(re.findall(r"(?<![\w.])-?\d+\b", text))
+    return counts
+
+
+def report(ridge, gpu, files):
+    fields = fields_of(ridge, gpu)
+    model = [name for name in fields if name.startswith("model.") and not name.startswith(CORRECTION)]
+    energy = [name for name in model if lies_in(name, ENERGY)]
+    print(f"{gpu}: {len(model)} fields of all software, {len(energy)} of them of energy")
+    for name in files:
+        sections = parameters_of(name, files)
+        count = sum(any(lies_in(field, section) for section in sections) for field in model if field not in energy)
+        if count:
+            print(f"  {name:24} {count:5} fields")
+    corrections = correction_numbers(fields)
+    print(f"  {'corrections':24} {sum(corrections.values()):5} numbers in {len(corrections)} classes")
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    for gpu in sys.argv[2:] or ["h200-sxm"]:
+        report(sys.argv[1], gpu, software())
+
+
+if __name__ == "__main__":
+    main()
