@@ -92,6 +92,9 @@ Serving::Serving(const programs::Architecture& architecture, const PlanQuestion&
       question_(question),
       place_(place),
       layout_(layout) {
+    for (std::int64_t i = 0; i < layout.pipeline && layout.pipeline > 1; ++i) {
+        widest_ = std::max(widest_, weights_of_stage(architecture, i));
+    }
     programs::Request prefill = request(Phase::prefill);
     prefill.seq = question.seq;
     const programs::ModelStep step = make_step(stage_, prefill);
@@ -120,6 +123,14 @@ programs::Request Serving::request(Phase phase) const {
     return request;
 }
 
+std::int64_t Serving::weights_of_stage(const programs::Architecture& architecture,
+                                       std::int64_t index) const {
+    programs::Request short_step = request(Phase::decode);
+    short_step.seq = 1;
+    const programs::Architecture stage = architecture.stage(index, layout_.pipeline);
+    return need_of(memory_of(make_step(stage, short_step))).weights;
+}
+
 std::optional<Spread> Serving::round(const programs::StepTime& time, std::int64_t group) const {
     const Spread stage = spread_of(time);
     if (layout_.pipeline < 2) return stage;
@@ -139,8 +150,7 @@ PlanRow Serving::row(std::int64_t batch) const {
     decode.seq = question_.seq + question_.answer;
     const StepMemory memory = memory_of(make_step(stage_, decode));
     row.memory = need_of(memory);
-    row.memory.weights = static_cast<std::int64_t>(static_cast<double>(row.memory.weights) *
-                                                   without_embedding(stage_, stages));
+    if (stages > 1) row.memory.weights = widest_;
     row.memory.cache = row.memory.cache / decode.batch * batch;
     row.memory.activations = std::max(row.memory.activations, prefill_activations_);
     judge_memory(row, question_.reserve);

@@ -46,6 +46,11 @@ class Serving {
                                               std::int64_t group) const;
     [[nodiscard]] programs::Request request(programs::Phase phase) const;
 
+    /// Bytes of the weights of a stage on one GPU.
+    [[nodiscard]] std::int64_t weights_of_stage(const programs::Architecture& architecture,
+                                                std::int64_t index) const;
+
+    std::int64_t widest_ = 0;       ///< weights of the stage that holds most
     programs::Architecture stage_;  ///< of the pipeline; without one, the model
     const PlanQuestion& question_;
     const Place& place_;

@@ -55,7 +55,57 @@ void add_entries(const Recorder& recorder, const Request& request, ModelStep& st
     }
 }
 
+/// Images, sound and further tokens, of models that have what they need.
+void validate_inputs(const Architecture& a, const Request& request) {
+    const auto refuse = [&](bool when, const std::string& what) {
+        if (when) throw InputError(what);
+    };
+    refuse(a.value("causal") == 0 && request.phase == Phase::decode,
+           "phase: " + a.name + " is an encoder, which does not decode");
+    refuse(request.drafting && a.value("further") == 0,
+           "mtp: " + a.name + " has no heads for further tokens");
+    refuse(request.training() && (a.value("scored") > 0 || a.value("headless") > 0),
+           "phase: training is described for language models; " + a.name + " has another head");
+    if (request.images == 0 && request.audio == 0) return;
+    refuse(request.training(), "image, audio: a training step reads text");
+    check("images", std::max<std::int64_t>(1, request.images), 10000);
+    check("image width", std::max<std::int64_t>(1, request.image_width), 100000);
+    check("image height", std::max<std::int64_t>(1, request.image_height), 100000);
+    check("audio", std::max<std::int64_t>(1, request.audio), 100000);
+    const InputTokens tokens = input_tokens(a, request);
+    refuse(request.images > 0 && tokens.of_image == 0,
+           "image: " + a.name + " has no tower for images that ridge describes");
+    refuse(request.audio > 0 && tokens.of_audio == 0,
+           "audio: " + a.name + " has no audio encoder that ridge describes");
+}
+
 }  // namespace
+
+InputTokens input_tokens(const Architecture& a, const Request& request) {
+    if (request.images == 0 && request.audio == 0) return {};
+    StepValues step;
+    step[StepSymbol::tp] = 1;
+    step[StepSymbol::ep] = 1;
+    step[StepSymbol::images] = request.images;
+    step[StepSymbol::image_width] = request.image_width;
+    step[StepSymbol::image_height] = request.image_height;
+    step[StepSymbol::audio] = request.audio;
+    const auto symbols = symbols_of(a, step);
+    const auto of = [&](std::string_view name) {
+        const std::int32_t slot = a.rules->slot_of(name);
+        return slot < 0 ? 0 : symbols.front()[static_cast<std::size_t>(slot)];
+    };
+    return {.of_image = request.images > 0 ? of("image_tokens") : 0,
+            .of_audio = request.audio > 0 ? of("audio_tokens") : 0};
+}
+
+void check_inputs(const Architecture& a, const Request& request) {
+    const InputTokens tokens = input_tokens(a, request);
+    const std::int64_t all = request.images * tokens.of_image + tokens.of_audio;
+    if (all <= request.seq) return;
+    throw InputError("seq is " + std::to_string(request.seq) + "; images and audio are " +
+                     std::to_string(all) + " tokens of it");
+}
 
 void validate(const Architecture& a, const Request& request) {
     check("batch", request.batch, most_batch);
@@ -74,6 +124,7 @@ void validate(const Architecture& a, const Request& request) {
         throw InputError("seq is " + std::to_string(request.seq) + "; " + a.name + " has " +
                          std::to_string(positions) + " positions");
     }
+    validate_inputs(a, request);
     for (std::size_t kind = 0; kind < a.kinds.size(); ++kind) {
         const std::int64_t heads = a.value("heads", kind);
         const std::int64_t routed = a.value("experts", kind);
@@ -86,20 +137,42 @@ void validate(const Architecture& a, const Request& request) {
     }
 }
 
-ModelStep make_step(const Architecture& architecture, const Request& request, bool memory) {
-    validate(architecture, request);
+namespace {
+
+/// The formats of the weights that the step's products run in, which the answer names too.
+Request resolve_formats(const Architecture& architecture, const Request& request, ModelStep& step) {
+    Request resolved = request;
+    resolved.quantisation =
+        format_of(architecture, request.quantisation, model::size_of(request.type)).quantisation;
+    resolved.expert_quantisation = format_of(architecture, request.quantisation,
+                                             model::size_of(request.type), WeightRole::expert)
+                                       .quantisation;
+    if (request.training()) {
+        resolved.quantisation = Quantisation::none;
+        resolved.expert_quantisation = Quantisation::none;
+    }
+    step.weight_format = std::string(name_of(resolved.quantisation));
+    if (resolved.expert_quantisation != resolved.quantisation && architecture.most("experts") > 0) {
+        step.weight_format += ", experts " + std::string(name_of(*resolved.expert_quantisation));
+    }
+    const bool stored = request.quantisation == Quantisation::stored && architecture.stored;
+    if (stored) step.weight_format_source = architecture.stored->kind;
+    return resolved;
+}
+
+}  // namespace
+
+ModelStep make_step(const Architecture& stated, const Request& request, bool memory) {
+    validate(stated, request);
+    const std::optional<Architecture> longer =
+        request.drafting ? std::optional(stated.drafting()) : std::nullopt;
+    const Architecture& architecture = longer ? *longer : stated;
     ModelRun run(architecture, request, memory);
     run.run();
     const Recorder& recorder = run.recorder();
     ModelStep step;
     step.program.name = architecture.name;
-    Request resolved = request;
-    resolved.quantisation =
-        format_of(architecture, request.quantisation, model::size_of(request.type)).quantisation;
-    if (request.training()) resolved.quantisation = Quantisation::none;
-    step.weight_format = std::string(name_of(resolved.quantisation));
-    const bool stored = request.quantisation == Quantisation::stored && architecture.stored;
-    if (stored) step.weight_format_source = architecture.stored->kind;
+    const Request resolved = resolve_formats(architecture, request, step);
     add_entries(recorder, resolved, step);
     const bool spread = request.data_parallel > 1 || request.tensor_parallel > 1;
     if (spread && request.software != Software::serving) {
@@ -131,6 +204,8 @@ ModelStep make_step(const Architecture& architecture, const Request& request, bo
                                           .tensor_parallel = request.tensor_parallel});
     }
     step.tokens = request.batch * request.tokens();
+    step.inputs = input_tokens(architecture, request);
+    step.images = request.phase == Phase::decode ? 0 : request.images;
     step.training = request.training();
     step.called = true;
     step.layers = request.software == Software::transformers ? architecture.layers() : 0;

@@ -41,6 +41,16 @@ struct StepLaunch {
     std::int32_t layer = -1;   ///< -1: outside the layers
 };
 
+/// Tokens of a sequence that stand for one image, and for its sound.
+struct InputTokens {
+    std::int64_t of_image = 0;
+    std::int64_t of_audio = 0;
+};
+[[nodiscard]] InputTokens input_tokens(const Architecture& architecture, const Request& request);
+
+/// Throws InputError if images and sound are more tokens than a sequence has.
+void check_inputs(const Architecture& architecture, const Request& request);
+
 struct ModelStep {
     Program program;
     model::MemoryPlan memory;
@@ -52,6 +62,8 @@ struct ModelStep {
     std::string weight_format{};         ///< "none", "fp8", ...: of the layers' products
     std::string weight_format_source{};  ///< kind of the checkpoint's config that says so
     std::int64_t tokens = 0;             ///< that the step produces or reads
+    InputTokens inputs{};                ///< of these, in each sequence
+    std::int64_t images = 0;             ///< in each sequence
     bool training = false;
     bool graph = false;       ///< replayed as a CUDA graph
     bool called = false;      ///< runs as a model of transformers; false: a list of operations

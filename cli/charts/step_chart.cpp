@@ -48,6 +48,7 @@ plot::Color color_of(Module module) {
         plot::Color::purple,      // loss
         plot::Color::vermillion,  // optimizer
         plot::Color::vermillion,  // communication
+        plot::Color::blue,        // encoder
         plot::Color::grey};       // other
     return colors[static_cast<std::size_t>(module)];
 }

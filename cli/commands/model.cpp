@@ -123,10 +123,20 @@ int run_serving(const Context& context, const ModelCommand& command,
                          format);
 }
 
+/// Whether the question is what the stages of a pipeline hold in prefill or decode.
+bool asks_stages(const ModelCommand& command) {
+    return command.training.asked() && !command.training.of_training() &&
+           command.model.varying().empty() && !command.model.request().training();
+}
+
 /// A training step of a layout, or of several numbers of GPUs.
 int run_training(const Context& context, const ModelCommand& command,
                  const programs::Architecture& architecture, const Place& place, Format format) {
     const answers::TrainingShape shape = command.training.shape();
+    if (asks_stages(command)) {
+        write_stages(context, architecture, command.model.request(), place, shape.pipeline, format);
+        return success;
+    }
     std::vector<TrainingAnswer> found;
     for (const ModelOptions::Variant& each : command.model.variants()) {
         found.push_back(answer_training(architecture, each.request, shape, place));
@@ -196,6 +206,7 @@ int run_model(const Context& context, ModelCommand& command) {
         throw InputError("chart: " + command.chart_name + " needs --phase train", {},
                          "--phase train --pp 4, or --gpus 1:64:*2");
     }
+    if (!program) programs::check_inputs(architecture, command.model.request());
     StepAnswer answer = program ? answer_program(architecture, std::move(*program), place)
                                 : answer_step(architecture, command.model.request(), place);
     add_largest(answer);

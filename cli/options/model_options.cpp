@@ -102,6 +102,7 @@ ModelOptions::ModelOptions(CommandLine& line, const UsualStep& usual)
                 "fewer)")
         .value("COUNTS")
         .group("Question");
+    add_inputs(line);
     line.option("--software", software_,
                 "transformers (eager PyTorch), compiled, serving (fused kernels in a graph), or "
                 "NAME[-VERSION], such as vllm-0.24.0")
@@ -144,6 +145,16 @@ ModelOptions::ModelOptions(CommandLine& line, const UsualStep& usual)
         .group("Software");
     line.option("--tp", tp_, "GPUs that share each product").value("COUNTS").group("Several GPUs");
     line.option("--ep", ep_, "GPUs that share the experts").group("Several GPUs");
+}
+
+/// What a prompt holds beside text, and what follows its step.
+void ModelOptions::add_inputs(CommandLine& line) {
+    line.option("--image", image_, "prefill: images of this size in the prompt, 1024x768")
+        .value("WxH")
+        .group("Question");
+    line.option("--images", images_, "images in each prompt (1, with --image)").group("Question");
+    line.option("--audio", audio_, "prefill: seconds of sound in each prompt").group("Question");
+    line.flag("--mtp", further_, "run the model's layers for further tokens too").group("Question");
 }
 
 ModelOptions::Values ModelOptions::values() const {
@@ -305,6 +316,7 @@ programs::Request ModelOptions::request_of(const Choice& choice) const {
     request.zero = choice.zero;
     request.data_parallel = choice.copies;
     request.cache = !no_cache_;
+    set_images(request);
     check_phase(request);
     if (request.training() && request.software == programs::Software::serving) {
         throw InputError("software: a serving engine does not train");
@@ -314,6 +326,29 @@ programs::Request ModelOptions::request_of(const Choice& choice) const {
         throw InputError("quantise: quantised weights cannot be trained");
     }
     return request;
+}
+
+void ModelOptions::set_images(programs::Request& request) const {
+    request.audio = audio_;
+    request.drafting = further_;
+    if (audio_ < 0) throw InputError("audio: must be 0 or more seconds");
+    if (image_.empty()) {
+        if (images_ != 0) throw InputError("images: of which size?", {}, "--image 1024x768");
+        return;
+    }
+    const std::size_t cross = image_.find('x');
+    const auto side = [&](const std::string& text) {
+        const bool whole = !text.empty() && text.size() < 7 &&
+                           text.find_first_not_of("0123456789") == std::string::npos;
+        if (!whole || text[0] == '0') {
+            throw InputError("image: '" + image_ + "' is not WIDTHxHEIGHT", {}, "--image 1024x768");
+        }
+        return static_cast<std::int64_t>(std::stoll(text));
+    };
+    request.image_width = side(image_.substr(0, cross));
+    request.image_height = side(cross == std::string::npos ? "" : image_.substr(cross + 1));
+    request.images = images_ == 0 ? 1 : images_;
+    if (images_ < 0) throw InputError("images: must be 1 or more");
 }
 
 /// InputError for options that would change nothing.
@@ -341,6 +376,11 @@ void ModelOptions::check_phase(const programs::Request& request) const {
         refuse(request.zero != 0, "zero", "train");
         refuse(request.data_parallel != 1, "gpus", "train");
     }
+    if (request.phase != programs::Phase::prefill) {
+        refuse(!image_.empty(), "image", "prefill");
+        refuse(audio_ != 0, "audio", "prefill");
+    }
+    refuse(request.training() && further_, "mtp", "prefill or decode");
     if (request.training()) {
         refuse(no_cache_, "no-cache", "prefill");
         if (!kv_dtype_.empty()) throw InputError("kv-dtype: a training step has no cache");

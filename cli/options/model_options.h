@@ -85,6 +85,8 @@ class ModelOptions {
     [[nodiscard]] programs::Request request_of(const Choice& choice) const;
 
     void check_phase(const programs::Request& request) const;
+    void add_inputs(CommandLine& line);
+    void set_images(programs::Request& request) const;
 
     std::string config_;
     std::string family_;
@@ -103,6 +105,10 @@ class ModelOptions {
     std::string batch_ = "1";
     std::string tp_ = "1";
     std::string seq_;
+    std::string image_;
+    std::int64_t images_ = 0;
+    std::int64_t audio_ = 0;
+    bool further_ = false;
     std::int64_t ep_ = 1;
     std::string zero_ = "0";
     std::string gpus_ = "1";

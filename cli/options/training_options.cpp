@@ -6,7 +6,8 @@
 namespace ridge::cli {
 
 TrainingOptions::TrainingOptions(CommandLine& line) {
-    line.option("--pp", pipeline_, "train: stages of a pipeline")
+    line.option("--pp", pipeline_,
+                "stages of a pipeline; in prefill and decode, what each of them holds")
         .value("COUNT")
         .in_range(1, 1024)
         .group("Several GPUs");
@@ -31,7 +32,11 @@ TrainingOptions::TrainingOptions(CommandLine& line) {
 }
 
 bool TrainingOptions::asked() const {
-    return pipeline_ > 1 || context_ > 1 || micro_batches_ > 1 || !schedule_.empty() || parts_ > 0;
+    return pipeline_ > 1 || of_training();
+}
+
+bool TrainingOptions::of_training() const {
+    return context_ > 1 || micro_batches_ > 1 || !schedule_.empty() || parts_ > 0;
 }
 
 answers::TrainingShape TrainingOptions::shape() const {

@@ -16,6 +16,8 @@ class TrainingOptions {
 
     /// Whether one of the options asks for something.
     [[nodiscard]] bool asked() const;
+    /// Whether an option was given that only a training step has.
+    [[nodiscard]] bool of_training() const;
     /// InputError names the option.
     [[nodiscard]] answers::TrainingShape shape() const;
 

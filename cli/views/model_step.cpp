@@ -91,6 +91,11 @@ void add_model(Json& json, const StepAnswer& answer) {
         json["weight_format_source"] = answer.step.weight_format_source;
     }
     json["kv_cache_bytes"] = answer.step.kv_cache_bytes;
+    if (answer.step.images > 0) {
+        json["images"] = answer.step.images;
+        json["tokens_of_an_image"] = answer.step.inputs.of_image;
+    }
+    if (answer.step.inputs.of_audio > 0) json["tokens_of_audio"] = answer.step.inputs.of_audio;
     json["resident_bytes"] = answer.memory.resident;
     json["peak_extra_bytes"] = answer.memory.extra();
     json["reserved_bytes"] = answer.memory.reserved;
@@ -247,7 +252,23 @@ Time overlapped(const StepAnswer& answer) {
     return sum;
 }
 
+/// What of the prompt is not text.
+void write_inputs(const Context& context, const programs::ModelStep& step) {
+    if (step.images > 0) {
+        write_sentence(
+            context,
+            fmt::format("{} of {} tokens each in a prompt.",
+                        step.images == 1 ? "1 image" : fmt::format("{} images", step.images),
+                        step.inputs.of_image));
+    }
+    if (step.inputs.of_audio > 0) {
+        write_sentence(context,
+                       fmt::format("Audio of {} tokens in a prompt.", step.inputs.of_audio));
+    }
+}
+
 void write_times(const Context& context, const StepAnswer& answer) {
+    write_inputs(context, answer.step);
     const programs::StepTime& time = *answer.time;
     const programs::Totals& total = time.gpu.total;
     const std::string host =

@@ -253,6 +253,72 @@ void write_scaling(const Context& context, const std::vector<TrainingAnswer>& an
     write_rows(context, rows, form);
 }
 
+namespace {
+
+Json json_of_stage(const programs::Architecture& stage, const StepAnswer& answer,
+                   std::int64_t index) {
+    Json json{{"stage", index},
+              {"first_layer", stage.first_layer},
+              {"layers", stage.layers()},
+              {"embedding", stage.embeds},
+              {"head", stage.ends},
+              {"parameters", answer.step.parameters},
+              {"weights_bytes", answer.step.weights_bytes},
+              {"kv_cache_bytes", answer.step.kv_cache_bytes},
+              {"peak_bytes", answer.memory.peak},
+              {"reserved_bytes", answer.memory.reserved}};
+    const bool timed = answer.time && answer.time->gpu.total.left_out.empty();
+    json["time_us"] = timed ? Json(answer.time->gpu.total.time.in(units::us)) : Json();
+    return json;
+}
+
+}  // namespace
+
+void write_stages(const Context& context, const programs::Architecture& architecture,
+                  const programs::Request& request, const Place& place, std::int64_t stages,
+                  Format form) {
+    if (stages > architecture.layers()) {
+        throw InputError("pp: " + std::to_string(architecture.layers()) + " layers, which " +
+                         std::to_string(stages) + " stages cannot share");
+    }
+    Json list = Json::array();
+    Rows rows{.columns = {{"stage"},
+                          {"layers"},
+                          {"with"},
+                          {"weights"},
+                          {"cache"},
+                          {"peak"},
+                          {"reserved"},
+                          {"GPU time"}}};
+    for (std::int64_t i = 0; i < stages; ++i) {
+        const programs::Architecture stage = architecture.stage(i, stages);
+        const StepAnswer answer = answer_step(stage, request, place);
+        list.push_back(json_of_stage(stage, answer, i));
+        const std::int64_t end = stage.first_layer + stage.layers() - 1;
+        rows.rows.push_back({{std::to_string(i)},
+                             {fmt::format("{} to {}", stage.first_layer, end)},
+                             {stage.embeds && stage.ends ? "embedding, head"
+                              : stage.embeds             ? "embedding"
+                              : stage.ends               ? "head"
+                                                         : ""},
+                             {std::to_string(answer.step.weights_bytes)},
+                             {std::to_string(answer.step.kv_cache_bytes)},
+                             {std::to_string(answer.memory.peak)},
+                             {std::to_string(answer.memory.reserved)},
+                             {answer.time ? model::text_of_sum(answer.time->gpu.total.time,
+                                                               answer.time->gpu.total.left_out)
+                                          : ""}});
+    }
+    if (form == Format::json) {
+        write_document(context.out, "stages",
+                       {{"model", architecture.name},
+                        {"phase", name_of(request.phase)},
+                        {"stages", std::move(list)}});
+        return;
+    }
+    write_rows(context, rows, form);
+}
+
 plot::Chart scaling_chart(const std::vector<TrainingAnswer>& answers) {
     plot::Sweep sweep;
     sweep.title = "Scaling of " + answers.front().architecture->name;

@@ -39,6 +39,10 @@ void write_training(const Context& context, const TrainingAnswer& answer, Format
 /// Time, efficiency and exposed communication of the same step on more and more GPUs.
 void write_scaling(const Context& context, const std::vector<TrainingAnswer>& answers,
                    Format format);
+/// What each stage of a pipeline holds in prefill or decode, and its time.
+void write_stages(const Context& context, const programs::Architecture& architecture,
+                  const programs::Request& request, const Place& place, std::int64_t stages,
+                  Format format);
 [[nodiscard]] plot::Chart scaling_chart(const std::vector<TrainingAnswer>& answers);
 
 }  // namespace ridge::cli

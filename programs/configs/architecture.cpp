@@ -41,7 +41,9 @@ void add_weight(std::vector<Weight>& weights, const WeightRule& rule, const Weig
                   .stacked = shape.stacked,
                   .count = count,
                   .kind = static_cast<std::uint8_t>(kind),
-                  .rule = index};
+                  .rule = index,
+                  .element = rule.element,
+                  .table = rule.table};
     weights.push_back(weight);
     if (!shape.bias) return;
     weight.role = WeightRole::bias;
@@ -103,6 +105,31 @@ Architecture Architecture::shortened(std::size_t count) const {
     return changed;
 }
 
+Architecture Architecture::stage(std::int64_t index, std::int64_t stages) const {
+    const auto bound = [&](std::int64_t i) { return i * layers() / stages; };
+    Architecture part = *this;
+    part.first_layer = first_layer + bound(index);
+    part.layer_kinds.assign(layer_kinds.begin() + bound(index),
+                            layer_kinds.begin() + bound(index + 1));
+    part.embeds = embeds && index == 0;
+    part.ends = ends && index + 1 == stages;
+    return part;
+}
+
+bool Architecture::holds(const WeightRule& rule) const {
+    if (rule.of_layer || (embeds && ends)) return true;
+    if (rule.last) return ends;
+    return embeds || (ends && rule.name == "embedding" && value("tied") > 0);
+}
+
+Architecture Architecture::drafting() const {
+    Architecture changed = with("drafting", 1);
+    if (layer_kinds.empty()) return changed;
+    changed.layer_kinds.insert(changed.layer_kinds.end(),
+                               static_cast<std::size_t>(value("further")), layer_kinds.back());
+    return changed;
+}
+
 std::vector<std::vector<std::int64_t>> symbols_of(const Architecture& a, const StepValues& step) {
     auto symbols = a.kinds;
     for (auto& kind : symbols) std::copy(step.values.begin(), step.values.end(), kind.begin());
@@ -130,6 +157,7 @@ std::vector<Weight> weights_of(const Architecture& a) {
     std::vector<Weight> weights;
     for (std::size_t index = 0; index < a.rules->weights.size(); ++index) {
         const WeightRule& rule = a.rules->weights[index];
+        if (!a.holds(rule)) continue;
         if (!rule.of_layer) {
             add_weight(weights, rule, shape_of(rule, a, a.kinds, 0), 1, 0, index);
             continue;
@@ -144,13 +172,16 @@ std::vector<Weight> weights_of(const Architecture& a) {
 
 std::int64_t parameters_of(const Architecture& architecture) {
     std::int64_t sum = 0;
-    for (const Weight& weight : weights_of(architecture)) sum += weight.elements() * weight.count;
+    for (const Weight& weight : weights_of(architecture)) {
+        if (!weight.table) sum += weight.elements() * weight.count;
+    }
     return sum;
 }
 
 std::int64_t active_parameters_of(const Architecture& architecture) {
     std::int64_t sum = 0;
     for (const Weight& weight : weights_of(architecture)) {
+        if (weight.table) continue;
         const bool expert = weight.role == WeightRole::expert && weight.stacked > 1;
         const std::int64_t elements =
             expert ? weight.rows * weight.columns * architecture.value("active", weight.kind)

@@ -33,6 +33,9 @@ struct Architecture {
     std::vector<std::uint8_t> layer_kinds;         ///< for each layer, its index in `kinds`
     std::vector<std::pair<std::int32_t, std::int64_t>> pinned;  ///< set by `with`
     std::optional<StoredFormat> stored;                         ///< of the checkpoint's weights
+    std::int64_t first_layer = 0;  ///< of a stage of a pipeline, in the model
+    bool embeds = true;            ///< a stage with what stands before the layers
+    bool ends = true;              ///< and with what stands behind them
 
     [[nodiscard]] std::int64_t layers() const {
         return static_cast<std::int64_t>(layer_kinds.size());
@@ -47,6 +50,13 @@ struct Architecture {
     [[nodiscard]] Architecture with(std::string_view symbol, std::int64_t value) const;
     /// The same model with its first `count` layers.
     [[nodiscard]] Architecture shortened(std::size_t count) const;
+    /// Stage `index` of a pipeline of `stages`: its layers, the first with the embedding, the last with norm
+    /// and head (and the embedding, if it is the head too). Layers that leave a remainder go to the last stages.
+    [[nodiscard]] Architecture stage(std::int64_t index, std::int64_t stages) const;
+    /// Whether this part of the model holds the weight.
+    [[nodiscard]] bool holds(const WeightRule& rule) const;
+    /// The same model with its layers for further tokens (multi-token prediction), as its last layers.
+    [[nodiscard]] Architecture drafting() const;
 };
 
 /// What a step sets (StepSymbol), by name.
@@ -77,9 +87,11 @@ struct Weight {
     std::int64_t rows = 0;
     std::int64_t columns = 1;
     std::int64_t stacked = 1;
-    std::int64_t count = 1;  ///< number of layers that have such a tensor
-    std::uint8_t kind = 0;   ///< index of the layer kind, for weights of a layer
-    std::size_t rule = 0;    ///< index in the family's weights
+    std::int64_t count = 1;   ///< number of layers that have such a tensor
+    std::uint8_t kind = 0;    ///< index of the layer kind, for weights of a layer
+    std::size_t rule = 0;     ///< index in the family's weights
+    std::int8_t element = 0;  ///< bytes of an element, if not those of the model's type
+    bool table = false;       ///< of whole numbers, which are no parameters
 
     [[nodiscard]] std::int64_t elements() const { return rows * columns * stacked; }
 };

@@ -1,6 +1,7 @@
 #include "programs/configs/config_fields.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include "hardware/error.h"
@@ -54,6 +55,12 @@ class FieldReader {
             case FieldKind::word:
                 values_.whole[slot] = word(field, *json, path);
                 return;
+            case FieldKind::ending:
+                return ending(field, *json, path);
+            case FieldKind::members:
+                if (!json->is_object()) source_.fail(path, " must be an object");
+                values_.whole[slot] = static_cast<std::int64_t>(json->members().size());
+                return;
             case FieldKind::counts:
             case FieldKind::thousandths:
             case FieldKind::words:
@@ -91,14 +98,38 @@ class FieldReader {
         source_.fail(path, ": '" + *text + "' is not known",
                      list.empty() ? list : "known: " + list);
     }
+    /// The first word is the default, for texts that end otherwise.
+    void ending(const Field& field, const Json& json, const std::string& path) {
+        const bool listed = json.is_array() && !json.items().empty();
+        const std::string* text = listed ? json.items().front().if_text() : json.if_text();
+        if (text == nullptr) return use_default(field, path);
+        for (const std::int64_t each : field.words) {
+            if (!text->ends_with(family_.word_text(each))) continue;
+            values_.whole[static_cast<std::size_t>(field.slot)] = each;
+            return;
+        }
+        use_default(field, path);
+    }
     void list(const Field& field, const Json& json, const std::string& path) {
         auto& items = values_.lists[static_cast<std::size_t>(field.slot)];
+        // One number may stand for a list of it.
+        if (field.kind == FieldKind::counts && json.if_whole()) {
+            items.push_back(count(json, path));
+            return;
+        }
         if (const std::string* text = json.if_text();
             text != nullptr && field.kind == FieldKind::letters) {
             for (const char letter : *text) {
                 items.push_back(word(field, Json(std::string(1, letter)), path));
             }
             return;
+        }
+        // "3,4,5" is a list too.
+        if (const std::string* text = json.if_text();
+            text != nullptr && field.kind == FieldKind::counts &&
+            text->find_first_not_of("0123456789, ") == std::string::npos) {
+            const std::optional<Json> numbers = Json::parse("[" + *text + "]");
+            if (numbers) return list(field, *numbers, path);
         }
         if (!json.is_array()) source_.fail(path, " must be a list");
         for (const Json& item : json.items()) {

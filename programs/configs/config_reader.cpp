@@ -105,7 +105,8 @@ void set_kinds(Architecture& a, const ConfigSource& source) {
     for (const Field& field : family.fields) {
         const std::size_t items = a.fields.lists[static_cast<std::size_t>(field.slot)].size();
         const bool each_layer = field.kind == FieldKind::words || field.kind == FieldKind::letters;
-        if (each_layer && items > 0 && static_cast<std::int64_t>(items) != layers) {
+        // Entries behind the last layer are of those for further tokens.
+        if (each_layer && items > 0 && static_cast<std::int64_t>(items) < layers) {
             source.fail(field.paths.front(), " must have one entry per layer");
         }
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <regex>
 #include <utility>
 
@@ -111,13 +112,31 @@ WeightFormat group_format(const Section& s, const Json& group) {
 
 WeightFormat groups_format(const Section& s) {
     const Json* groups = s.find("config_groups");
-    if (groups == nullptr || groups->members().size() != 1) {
-        s.fail("config_groups", " must have one group; mixed formats are not known");
-    }
+    if (groups == nullptr || groups->members().empty()) s.fail("config_groups", " has no group");
     return group_format(s, groups->members().front().value);
 }
 
-WeightFormat modelopt_format(const Section& s) {
+/// Several groups of compressed-tensors: each names its modules.
+void add_groups(const Section& s, StoredFormat& format) {
+    const Json* groups = s.find("config_groups");
+    if (groups == nullptr || groups->members().size() < 2) return;
+    format.listed = true;
+    for (const JsonMember& group : groups->members()) {
+        const Section own(s.source(), group.value, s.name() + ".config_groups." + group.name);
+        const WeightFormat weights = group_format(s, group.value);
+        const std::vector<std::string> targets = own.texts("targets");
+        if (targets.empty()) own.fail("targets", " is missing");
+        for (const std::string& target : targets) {
+            // "Linear" is the class of all modules that no other group names.
+            const bool all = target == "Linear";
+            if (all) format.weights = weights;
+            if (all) format.listed = false;
+            if (!all) format.parts.push_back({.module = target, .format = weights});
+        }
+    }
+}
+
+WeightFormat algorithm_format(const Section& s) {
     const std::string algorithm = s.text("quant_algo");
     if (algorithm == "FP8") {
         return {.quantisation = Quantisation::fp8, .scale_bytes = 0, .tensor_bytes = 2 * fp32};
@@ -127,11 +146,64 @@ WeightFormat modelopt_format(const Section& s) {
                 .group = s.count("group_size", 0),
                 .tensor_bytes = 2 * fp32};
     }
-    if (algorithm == "W4A16_AWQ") {
+    if (algorithm == "W4A16_AWQ" || algorithm == "W4A8_AWQ") {
         return {.quantisation = Quantisation::int4, .group = s.count("group_size", 0)};
     }
-    if (algorithm.empty() && s.find("config_groups") != nullptr) return groups_format(s);
-    s.fail("quant_algo", " is '" + algorithm + "'; FP8, NVFP4 and W4A16_AWQ are known");
+    if (algorithm == "FP8_PB_WO" || algorithm == "FP8_BLOCK_SCALES") {
+        return {.quantisation = Quantisation::fp8_block};
+    }
+    if (algorithm == "FP8_PER_CHANNEL_PER_TOKEN") {
+        return {.quantisation = Quantisation::fp8, .scale_bytes = fp32};
+    }
+    if (algorithm == "W4A8_MXFP4_FP8" || algorithm == "MXFP4") {
+        return {.quantisation = Quantisation::mxfp4};
+    }
+    s.fail("quant_algo", " is '" + algorithm +
+                             "'; FP8, FP8_PB_WO, FP8_PER_CHANNEL_PER_TOKEN, NVFP4, MXFP4, "
+                             "W4A8_MXFP4_FP8, W4A16_AWQ and W4A8_AWQ are known");
+}
+
+WeightFormat modelopt_format(const Section& s) {
+    const bool groups = s.text("quant_algo").empty() && s.find("config_groups") != nullptr;
+    return groups ? groups_format(s) : algorithm_format(s);
+}
+
+/// What modelopt marks by parts: `quantized_layers` names modules with their algorithms. Beside a
+/// checkpoint's own 8-bit blocks, the other modules are those.
+void add_layers(const Section& s, StoredFormat& format) {
+    const Json* layers = s.find("quantized_layers");
+    if (layers == nullptr || layers->members().empty()) s.fail("quantized_layers", " is missing");
+    for (const JsonMember& member : layers->members()) {
+        const Section own(s.source(), member.value, s.name() + ".quantized_layers." + member.name);
+        const std::size_t mark = member.name.find("layers.");
+        // Every expert has an entry; one stands for all.
+        const std::size_t expert = member.name.find("experts.");
+        const bool repeats = expert != std::string::npos &&
+                             member.name.compare(expert + 8, 2, "0.") != 0 &&
+                             member.name.find("shared_experts.") == std::string::npos;
+        if (repeats) continue;
+        StoredFormat::Part part{.module = member.name, .format = algorithm_format(own)};
+        if (mark != std::string::npos) {
+            const std::size_t dot = member.name.find('.', mark + 7);
+            if (dot == std::string::npos) own.fail("module", " has no name");
+            part.layer = std::strtoll(member.name.c_str() + mark + 7, nullptr, 10);
+            part.module = member.name.substr(dot + 1);
+        }
+        format.parts.push_back(std::move(part));
+    }
+    format.listed = s.find("weight_block_size") == nullptr;
+}
+
+/// Of the checkpoints whose experts are smaller than their other products.
+void add_experts(const Section& s, StoredFormat& format) {
+    const Json* stated = s.find("expert_dtype");
+    if (stated == nullptr) stated = s.source().find("expert_dtype");
+    const std::string* word = stated == nullptr ? nullptr : stated->if_text();
+    if (word == nullptr || *word == "fp8" || !format.parts.empty()) return;
+    if (*word != "fp4") {
+        s.source().fail("expert_dtype", " is '" + *word + "'", "known: fp4, fp8");
+    }
+    format.experts = WeightFormat{.quantisation = Quantisation::mxfp4};
 }
 
 WeightFormat few_bits(const Section& s, bool zeros, std::int64_t input_bytes) {
@@ -236,6 +308,23 @@ bool StoredFormat::excludes(std::string_view path, std::int64_t layer) const {
     });
 }
 
+std::optional<WeightFormat> StoredFormat::of(WeightRole role, std::string_view path,
+                                             std::int64_t layer) const {
+    if (excludes(path, layer)) return std::nullopt;
+    for (const Part& part : parts) {
+        if (part.layer >= 0 && part.layer != layer) continue;
+        const bool expression = part.module.starts_with("re:");
+        const bool same = expression
+                              ? expression_matches(part.module.substr(3),
+                                                   "model.layers." + std::to_string(layer) + "." +
+                                                       std::string(path))
+                              : matches_pattern(part.module, path) || holds(part.module, path);
+        if (same) return part.format;
+    }
+    if (listed) return std::nullopt;
+    return role == WeightRole::expert && experts ? *experts : weights;
+}
+
 std::optional<StoredFormat> stored_format(const ConfigSource& source, const Json* other) {
     std::string name = "quantization_config";
     const Json* json = source.find(name);
@@ -248,10 +337,6 @@ std::optional<StoredFormat> stored_format(const ConfigSource& source, const Json
     const Section section(source, *json, name);
     std::string kind = section.text("quant_method");
     if (kind.empty() && section.find("quant_algo") != nullptr) kind = "modelopt";
-    // What modelopt marks by parts is not one format.
-    if (section.text("quant_algo") == "MIXED_PRECISION") {
-        section.fail("quant_algo", " is MIXED_PRECISION; one format for all products is known");
-    }
     const auto* const found = std::find_if(kinds.begin(), kinds.end(),
                                            [&](const Kind& each) { return each.name == kind; });
     if (found == kinds.end()) {
@@ -259,7 +344,14 @@ std::optional<StoredFormat> stored_format(const ConfigSource& source, const Json
         for (const Kind& each : kinds) list += (list.empty() ? "" : ", ") + std::string(each.name);
         source.fail(name + ".quant_method", " is '" + kind + "'", "known: " + list);
     }
-    StoredFormat format{.kind = kind, .weights = found->read(section)};
+    StoredFormat format{.kind = kind};
+    const bool mixed = section.text("quant_algo") == "MIXED_PRECISION";
+    if (mixed) add_layers(section, format);
+    if (!mixed || !format.listed) format.weights = found->read(section);
+    if (mixed && format.listed) format.weights = format.parts.front().format;
+    add_groups(section, format);
+    add_experts(section, format);
+    if (mixed) return format;  // `ignore` says what no part names
     for (const std::string_view key : {found->kept, std::string_view("exclude_modules")}) {
         for (std::string& module : section.texts(key)) format.kept.push_back(std::move(module));
     }

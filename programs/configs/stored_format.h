@@ -8,7 +8,7 @@
 // the bytes of scales; a list names modules that keep the model's type. A kind that ridge does not
 // know is an error, so that nothing is taken for bf16 in silence.
 // Read: fp8 (per tensor or by blocks), compressed-tensors, modelopt, awq, gptq, bitsandbytes, mxfp4,
-// torchao. Limits: one format for all products; mixed precision is an error that says so.
+// torchao. Limits: one format for products and one for experts; other mixtures are errors that say so.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,24 @@
 namespace ridge::programs {
 
 struct StoredFormat {
-    std::string kind;                 ///< "fp8", "modelopt", ...
-    WeightFormat weights{};           ///< of products and experts
-    std::vector<std::string> kept{};  ///< modules that keep the model's type
+    /// Modules of some layer, or of any (-1), with a format of their own.
+    struct Part {
+        std::int64_t layer = -1;
+        std::string module{};  ///< a pattern, or its beginning
+        WeightFormat format{};
+    };
+    std::string kind;                       ///< "fp8", "modelopt", ...
+    WeightFormat weights{};                 ///< of products and experts
+    std::optional<WeightFormat> experts{};  ///< of experts, if it is another
+    std::vector<Part> parts{};              ///< of other modules, if there are several formats
+    bool listed = false;                    ///< modules without a part keep the model's type
+    std::vector<std::string> kept{};        ///< modules that keep the model's type
 
     /// Whether the module of this path in this layer (-1: outside the layers) keeps its type.
     [[nodiscard]] bool excludes(std::string_view path, std::int64_t layer) const;
+    /// The format of its weights; nothing if it keeps the model's type.
+    [[nodiscard]] std::optional<WeightFormat> of(WeightRole role, std::string_view path,
+                                                 std::int64_t layer) const;
 };
 
 /// InputError names the field. `other` is the content of hf_quant_config.json, if there is one.

@@ -44,7 +44,7 @@ bool is_quantised(WeightRole role) {
 std::int64_t weight_bytes(const Weight& weight, const WeightFormat& format) {
     const bool plain = format.quantisation == Quantisation::none ||
                        format.quantisation == Quantisation::stored || !is_quantised(weight.role);
-    if (plain) return weight.elements() * format.bytes;
+    if (plain) return weight.elements() * (weight.element > 0 ? weight.element : format.bytes);
     const Usual usual = usual_of(format.quantisation);
     const auto chosen = [](std::int64_t stated, std::int64_t otherwise, std::int64_t whole) {
         const std::int64_t size = stated == 0 ? otherwise : stated;
@@ -73,43 +73,113 @@ std::int64_t weights_bytes(const Architecture& architecture, const WeightFormat&
 }
 
 std::int64_t stored_bytes(const Architecture& a, Quantisation asked, std::int64_t bytes) {
-    const WeightFormat format = format_of(a, asked, bytes);
-    if (asked != Quantisation::stored || !a.stored) return weights_bytes(a, format);
-    const WeightFormat plain{.bytes = bytes};
+    if (asked != Quantisation::stored || !a.stored) {
+        return weights_bytes(a, format_of(a, asked, bytes));
+    }
     std::int64_t sum = 0;
     for (const Weight& weight : weights_of(a)) {
-        const std::int64_t kept = is_quantised(weight.role)
-                                      ? kept_layers(a, a.rules->weights[weight.rule], weight.kind)
-                                      : weight.count;
-        sum += weight_bytes(weight, plain) * kept +
-               weight_bytes(weight, format) * (weight.count - kept);
+        for (const LayersFormat& each :
+             formats_of(a, asked, bytes, a.rules->weights[weight.rule], weight.kind)) {
+            sum += weight_bytes(weight, each.format) * each.layers;
+        }
     }
     return sum;
 }
 
-WeightFormat format_of(const Architecture& a, Quantisation asked, std::int64_t bytes) {
-    WeightFormat format{.bytes = bytes, .quantisation = asked};
-    if (asked == Quantisation::stored) {
-        format.quantisation = Quantisation::none;
-        if (a.stored) format = a.stored->weights;
-        format.bytes = bytes;
-    }
+namespace {
+
+WeightFormat completed(const Architecture& a, WeightFormat format, std::int64_t bytes) {
+    const bool blocks = format.quantisation == Quantisation::fp8_block;
+    if (blocks && a.value("scale_bytes") > 0) format.scale_bytes = a.value("scale_bytes");
+    format.bytes = bytes;
     return format;
 }
 
-std::int64_t kept_layers(const Architecture& a, const WeightRule& rule, std::size_t kind) {
-    if (!a.stored || a.stored->kept.empty()) return 0;
-    if (!rule.of_layer) return a.stored->excludes(rule.path, -1) ? 1 : 0;
-    std::int64_t kept = 0;
-    for (std::size_t i = 0; i < a.layer_kinds.size(); ++i) {
-        const bool own = a.layer_kinds[i] == kind;
-        if (own && a.stored->excludes(rule.path, static_cast<std::int64_t>(i))) ++kept;
+}  // namespace
+
+WeightFormat format_of(const Architecture& a, Quantisation asked, std::int64_t bytes,
+                       WeightRole role) {
+    if (asked != Quantisation::stored) return {.bytes = bytes, .quantisation = asked};
+    if (!a.stored) return {.bytes = bytes};
+    if (a.stored->parts.empty()) {
+        const bool own = role == WeightRole::expert && a.stored->experts;
+        return completed(a, own ? *a.stored->experts : a.stored->weights, bytes);
     }
-    return kept;
+    // Of several formats, that of most elements.
+    std::vector<std::pair<WeightFormat, std::int64_t>> all;
+    for (const Weight& weight : weights_of(a)) {
+        if (weight.role != role) continue;
+        for (const LayersFormat& each :
+             formats_of(a, asked, bytes, a.rules->weights[weight.rule], weight.kind)) {
+            const auto known = std::find_if(
+                all.begin(), all.end(), [&](const auto& one) { return one.first == each.format; });
+            const std::int64_t elements = weight.elements() * each.layers;
+            if (known == all.end()) {
+                all.emplace_back(each.format, elements);
+            } else {
+                known->second += elements;
+            }
+        }
+    }
+    const auto most = std::max_element(
+        all.begin(), all.end(), [](const auto& x, const auto& y) { return x.second < y.second; });
+    return most == all.end() ? completed(a, a.stored->weights, bytes) : most->first;
 }
+
+std::vector<LayersFormat> formats_of(const Architecture& a, Quantisation asked, std::int64_t bytes,
+                                     const WeightRule& rule, std::size_t kind) {
+    const WeightFormat plain{.bytes = bytes};
+    const std::int64_t count = rule.of_layer ? a.layers_of(kind) : 1;
+    if (!is_quantised(rule.role)) return {{.format = plain, .layers = count}};
+    const bool one = asked != Quantisation::stored || !a.stored ||
+                     (a.stored->kept.empty() && a.stored->parts.empty());
+    if (one) return {{.format = format_of(a, asked, bytes, rule.role), .layers = count}};
+    std::vector<LayersFormat> formats;
+    const auto add = [&](std::int64_t layer) {
+        const auto stored = a.stored->of(rule.role, rule.path, layer);
+        const WeightFormat format = stored ? completed(a, *stored, bytes) : plain;
+        for (LayersFormat& each : formats) {
+            if (each.format == format) {
+                ++each.layers;
+                return;
+            }
+        }
+        formats.push_back({.format = format, .layers = 1});
+    };
+    if (!rule.of_layer) add(-1);
+    for (std::size_t i = 0; rule.of_layer && i < a.layer_kinds.size(); ++i) {
+        if (a.layer_kinds[i] == kind) add(a.first_layer + static_cast<std::int64_t>(i));
+    }
+    return formats;
+}
+
+namespace {
+
+/// Elements of pooled keys of a sequence, in each kind of layers.
+std::vector<std::int64_t> pooled_of(const Architecture& a, std::int64_t tokens) {
+    std::vector<std::int64_t> pooled(a.kinds.size(), 0);
+    const std::int32_t slot = a.rules->slot_of("pooled");
+    const auto& defined = a.rules->layer;
+    const bool changes =
+        std::any_of(defined.begin(), defined.end(),
+                    [slot](const Definition& each) { return each.slot == slot && each.changes; });
+    if (!changes) return pooled;
+    StepValues step;
+    step[StepSymbol::seq] = tokens;
+    step[StepSymbol::tp] = 1;
+    step[StepSymbol::ep] = 1;
+    const auto symbols = symbols_of(a, step);
+    for (std::size_t kind = 0; kind < pooled.size(); ++kind) {
+        pooled[kind] = symbols[kind][static_cast<std::size_t>(slot)];
+    }
+    return pooled;
+}
+
+}  // namespace
 
 std::int64_t kv_cache_bytes(const Architecture& a, const CacheShape& shape) {
     std::int64_t sum = 0;
+    const auto pooled = pooled_of(a, shape.tokens);
     for (std::size_t kind = 0; kind < a.kinds.size(); ++kind) {
         const std::int64_t window = a.value("window", kind);
         const std::int64_t tokens = window > 0 ? std::min(shape.tokens, window - 1) : shape.tokens;
@@ -119,6 +189,12 @@ std::int64_t kv_cache_bytes(const Architecture& a, const CacheShape& shape) {
             sum += checked_product({{"layers", layers},
                                     {"bytes of a sequence's state", state},
                                     {"batch", shape.batch}});
+        }
+        if (pooled[kind] > 0) {
+            sum += checked_product({{"layers", layers},
+                                    {"elements of pooled keys", pooled[kind]},
+                                    {"batch", shape.batch},
+                                    {"bytes per element", shape.bytes}});
         }
         const std::int64_t elements = a.value("keys_width", kind) + a.value("values_width", kind);
         if (tokens == 0 || elements == 0) continue;

@@ -39,12 +39,18 @@ struct CacheShape {
 [[nodiscard]] std::int64_t kv_cache_bytes(const Architecture& architecture,
                                           const CacheShape& shape);
 
-/// The format that a request for `asked` gives: the checkpoint's own, if it is asked for.
+/// The format that a request for `asked` gives weights of that role: the checkpoint's own, if it is asked
+/// for, of most of them.
 [[nodiscard]] WeightFormat format_of(const Architecture& architecture, Quantisation asked,
-                                     std::int64_t bytes);
-/// Layers of a kind in which the weight keeps the model's type in the checkpoint's own format.
-[[nodiscard]] std::int64_t kept_layers(const Architecture& architecture, const WeightRule& rule,
-                                       std::size_t kind);
+                                     std::int64_t bytes, WeightRole role = WeightRole::product);
+/// Formats of a weight in the layers of a kind, and in how many of them.
+struct LayersFormat {
+    WeightFormat format{};
+    std::int64_t layers = 0;
+};
+[[nodiscard]] std::vector<LayersFormat> formats_of(const Architecture& architecture,
+                                                   Quantisation asked, std::int64_t bytes,
+                                                   const WeightRule& rule, std::size_t kind);
 
 /// "" (as stored), "none", "fp8", "fp8_block", "int8", "int4", "nvfp4" or "mxfp4"; otherwise throws InputError naming `field`.
 /// The words that `parse_quantisation` reads; an empty text is `stored`.

@@ -56,12 +56,18 @@ enum class StepSymbol : std::uint8_t {
     bytes,       ///< of an element of the model's type
     tp,
     ep,
-    rows_apart,  ///< of the software
-    i            ///< number of a layer, from 0
+    rows_apart,    ///< of the software
+    images,        ///< of a sequence
+    image_width,   ///< pixels
+    image_height,  ///< pixels
+    audio,         ///< seconds of sound of a sequence
+    drafting,      ///< heads for further tokens run
+    i              ///< number of a layer, from 0
 };
-inline constexpr std::array<std::string_view, 16> step_symbol_names{
-    "batch", "seq",  "fresh",      "tokens", "seen", "decode", "train",      "cached",
-    "mixed", "last", "recomputes", "bytes",  "tp",   "ep",     "rows_apart", "i"};
+inline constexpr std::array<std::string_view, 21> step_symbol_names{
+    "batch",      "seq",    "fresh",       "tokens",       "seen",  "decode",   "train",
+    "cached",     "mixed",  "last",        "recomputes",   "bytes", "tp",       "ep",
+    "rows_apart", "images", "image_width", "image_height", "audio", "drafting", "i"};
 
 /// One line of a section: the name that it defines, its text and its place.
 struct FamilyLine {
@@ -90,6 +96,8 @@ enum class FieldKind : std::uint8_t {
     flag,
     number,
     word,
+    ending,   ///< the word that a text, or the first of a list, ends with
+    members,  ///< how many an object has
     words,
     letters
 };
@@ -128,13 +136,16 @@ struct WeightRule {
     WeightRole role = WeightRole::product;
     bool transposed = false;
     bool of_layer = false;
+    bool last = false;  ///< stands behind the layers
     std::int32_t rows = -1;
     std::int32_t columns = -1;
     std::int32_t stacked = -1;
     std::int32_t bias = -1;
     std::int32_t condition = -1;
-    std::string path{};   ///< of the module in a layer of the checkpoint
-    std::string group{};  ///< products with the same input, which a software may run as one
+    std::string path{};       ///< of the module in a layer of the checkpoint
+    std::string group{};      ///< products with the same input, which a software may run as one
+    std::int8_t element = 0;  ///< bytes of an element, if not those of the model's type
+    bool table = false;       ///< of whole numbers, which are no parameters
 };
 
 /// The text of a procedure: its header and its lines.

@@ -41,6 +41,7 @@ class SectionBuilder : public FamilyNames {
              {FamilySection::weights, FamilySection::layer_weights, FamilySection::last_weights}) {
             for (const FamilyLine& line : sources.lines(section)) {
                 add_weight(line, section == FamilySection::layer_weights);
+                family_.weights.back().last = section == FamilySection::last_weights;
             }
         }
     }
@@ -125,13 +126,16 @@ class SectionBuilder : public FamilyNames {
     }
 
     static FieldKind kind_of(Tokens& tokens) {
-        static constexpr std::array<std::string_view, 8> kinds{
-            "count", "counts", "thousandths", "flag", "number", "word", "words", "letters"};
+        static constexpr std::array<std::string_view, 10> kinds{
+            "count", "counts", "thousandths", "flag",  "number",
+            "word",  "ending", "members",     "words", "letters"};
         const std::string_view word = tokens.peek();
         const auto* const found = std::find(kinds.begin(), kinds.end(), word);
         if (found == kinds.end()) {
             tokens.fail(
-                "expected count, counts, thousandths, flag, number, word, words or letters");
+                "expected count, counts, thousandths, flag, number, word, ending, members, words "
+                "or "
+                "letters");
         }
         static_cast<void>(tokens.next());
         return static_cast<FieldKind>(found - kinds.begin());
@@ -238,6 +242,13 @@ class SectionBuilder : public FamilyNames {
             "head");
     }
 
+    static void set_type(Tokens& tokens, WeightRule& rule) {
+        const std::string_view type = tokens.name();
+        rule.table = type.starts_with("int");
+        rule.element = type == "fp32" || type == "int32" ? 4 : type == "int64" ? 8 : 0;
+        if (rule.element == 0) tokens.fail("expected fp32, int32 or int64");
+    }
+
     void add_weight(const FamilyLine& line, bool of_layer) {
         begin_line(line, FamilySection::weights);
         Tokens tokens(line.text, line.place);
@@ -265,6 +276,7 @@ class SectionBuilder : public FamilyNames {
         }
         tokens.expect(")");
         rule.path = tokens.accept("as") ? std::string(tokens.quoted()) : rule.name;
+        if (tokens.accept("in")) set_type(tokens, rule);
         rule.condition = condition(tokens);
         family_.weights.push_back(std::move(rule));
     }

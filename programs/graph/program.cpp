@@ -178,7 +178,7 @@ ProgramTime predict(const Program& program, const model::Machine& machine) {
 std::string_view name_of(Module module) {
     constexpr std::array<std::string_view, module_count> names{
         "embedding", "norm", "attention", "mlp",           "experts", "residual",
-        "head",      "loss", "optimizer", "communication", "other"};
+        "head",      "loss", "optimizer", "communication", "encoder", "other"};
     return names[static_cast<std::size_t>(module)];
 }
 

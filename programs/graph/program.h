@@ -41,9 +41,10 @@ enum class Module : std::uint8_t {
     loss,
     optimizer,
     communication,
+    encoder,  ///< of images or sound
     other
 };
-inline constexpr std::size_t module_count = 11;
+inline constexpr std::size_t module_count = 12;
 
 enum class Pass : std::uint8_t { forward, backward, update };
 

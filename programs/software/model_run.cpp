@@ -30,14 +30,25 @@ StepValues values_of(const Request& r) {
     values[StepSymbol::tp] = r.tensor_parallel;
     values[StepSymbol::ep] = r.expert_parallel;
     values[StepSymbol::rows_apart] = rules_of(r.software).rows_apart ? 1 : 0;
+    values[StepSymbol::images] = decode ? 0 : r.images;
+    values[StepSymbol::image_width] = r.image_width;
+    values[StepSymbol::image_height] = r.image_height;
+    values[StepSymbol::audio] = decode ? 0 : r.audio;
+    values[StepSymbol::drafting] = r.drafting ? 1 : 0;
     return values;
+}
+
+/// An encoder keeps no cache.
+Request settled(const Architecture& architecture, Request request) {
+    request.cache = request.cache && architecture.value("causal") > 0;
+    return request;
 }
 
 }  // namespace
 
 ModelRun::ModelRun(const Architecture& architecture, const Request& request, bool memory)
     : architecture_(architecture),
-      request_(request),
+      request_(settled(architecture, request)),
       run_({.training = request.training(),
             .memory = memory,
             .layers = architecture.layers(),
@@ -48,7 +59,7 @@ ModelRun::ModelRun(const Architecture& architecture, const Request& request, boo
             .fused = request.software == Software::compiled}),
       procedures_(procedures_of(*architecture.rules, request.software)),
       modules_(modules_of(procedures_)),
-      symbols_(symbols_of(architecture, values_of(request))),
+      symbols_(symbols_of(architecture, values_of(request_))),
       keys_(procedures_.global("@keys")),
       values_global_(procedures_.global("@values")) {
     for (std::size_t kind = 0; kind < symbols_.size(); ++kind) {
@@ -67,10 +78,15 @@ void ModelRun::run() {
     run_.begin(model_phase::forward);
     gather_rest();
     run_.enter(Module::embedding, -1);
-    Buffer x = execute(code("embed", 0, 0), {});
+    Buffer x =
+        architecture_.embeds
+            ? execute(code("embed", 0, 0), {})
+            : run_.allocate(architecture_.value("passed") * request_.batch * request_.tokens(),
+                            request_.type, "from the stage before");
     step("masks");
     step("positions");
     run_layers(x);
+    if (!architecture_.ends) return;
     run_.enter(Module::norm, architecture_.layers());
     Buffer loss = execute(code("finish", 0, 1), std::move(x));
     if (!request_.training()) return;
@@ -111,8 +127,15 @@ void ModelRun::run_layers(Buffer& x) {
         }
         last[kind] = i;
     }
+    const auto further =
+        static_cast<std::size_t>(request_.drafting ? architecture_.value("further") : 0);
     for (std::size_t i = 0; i < count; ++i) {
         const std::uint8_t kind = architecture_.layer_kinds[i];
+        if (i + further >= count) {
+            // Before each of them the head gives the token that it starts from.
+            run_.enter(Module::head, -1);
+            x = execute(code("further", kind, 1), std::move(x));
+        }
         std::int64_t times = 1;
         if (!request_.training()) {
             if (first[kind] == i) {

@@ -88,7 +88,8 @@ class ModelRun {
     [[nodiscard]] Buffer elementwise_call(Call& call);
     [[nodiscard]] Buffer attention_call(Call& call);
     [[nodiscard]] Buffer recurrence_call(Call& call);
-    [[nodiscard]] Buffer sparse_call(Call& call);
+    [[nodiscard]] Buffer chosen_call(Call& call);
+    void index_call(Call& call);
     void launch_call(Call& call);
     void split_call(const Code& code, Call& call);
     void check(const Call& call) const;

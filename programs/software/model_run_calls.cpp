@@ -111,18 +111,22 @@ void ModelRun::check(const Call& c) const {
                          std::string(c.name) + "'");
     };
     const bool may_lack = c.op == Op::cat || c.op == Op::batched || c.op == Op::hold;
+    const bool attends = c.op == Op::attention || c.op == Op::see;
     const bool pair = c.op == Op::binary || c.op == Op::broadcast || c.op == Op::grouped ||
-                      c.op == Op::attention || c.op == Op::assembled || c.op == Op::cat;
+                      attends || c.op == Op::assembled || c.op == Op::cat;
     if (c.instruction.operands > 0 && !may_lack && !c.in[0]) fail("a tensor that nothing made");
     if (pair && !c.in[1]) fail("a tensor that nothing made");
-    if (c.op == Op::attention && !c.in[2]) fail("a tensor that nothing made");
-    const bool recurs = c.op == Op::gated_delta || c.op == Op::kimi_delta || c.op == Op::mamba2 ||
-                        c.op == Op::sparse_attention;
+    if (attends && !c.in[2]) fail("a tensor that nothing made");
+    const bool recurs = c.op == Op::gated_delta || c.op == Op::kimi_delta || c.op == Op::mamba2;
+    const bool chooses = c.op == Op::attend_chosen || c.op == Op::index_keys;
     const bool rows = c.op == Op::mean || c.op == Op::softmax || c.op == Op::layer_norm ||
                       c.op == Op::fused_norm || c.op == Op::merged_norm || c.op == Op::grouped ||
-                      c.op == Op::attention || c.op == Op::repeated || c.op == Op::expert_block ||
-                      recurs;
-    const std::size_t sizes = recurs ? 6 : c.op == Op::grouped || c.op == Op::attention ? 4 : 1;
+                      attends || c.op == Op::repeated || c.op == Op::expert_block || recurs ||
+                      chooses;
+    const std::size_t sizes = recurs || c.op == Op::see        ? 6
+                              : c.op == Op::grouped || attends ? 4
+                              : chooses                        ? 2
+                                                               : 1;
     for (std::size_t i = 0; i < c.instruction.numbers; ++i) {
         if (c.n(i) < 0 || c.n(i) > most) fail("a size beyond any model");
         if (rows && i < sizes && c.n(i) == 0) fail("a size of zero");
@@ -288,6 +292,7 @@ Buffer ModelRun::product_call(Call& c) {
         case Op::grouped:
             return run_.grouped(x, y, c.n(0), c.n(1), c.n(2), c.n(3), c.name);
         case Op::attention:
+        case Op::see:
             return attention_call(c);
         case Op::enter_shards:
             return run_.enter_shards(std::move(x), c.n(0), c.name);
@@ -297,8 +302,8 @@ Buffer ModelRun::product_call(Call& c) {
         case Op::kimi_delta:
         case Op::mamba2:
             return recurrence_call(c);
-        case Op::sparse_attention:
-            return sparse_call(c);
+        case Op::attend_chosen:
+            return chosen_call(c);
         case Op::unmodelled:
             run_.launch({.kind = KernelKind::unmodelled,
                          .in = x.type(),
@@ -335,41 +340,56 @@ Buffer ModelRun::recurrence_call(Call& c) {
     return run_.allocate(shape.batch * shape.seq * shape.v_heads * shape.head_v_dim, type, c.name);
 }
 
-/// The indexer's scores in 8 bits, the choice of keys, and the attention over them.
-Buffer ModelRun::sparse_call(Call& c) {
+/// The indexer's scores in 8 bits, and the choice of keys: index heads, their size, keys, chosen keys.
+void ModelRun::index_call(Call& c) {
     const DataType type = c.in[0].type();
-    const bool training = request_.training();
     const std::int64_t queries = request_.tokens();
-    const std::int64_t keys = c.n(6);
     run_.serving_kernel(model::SparseAttention{.part = model::SparsePart::index,
                                                .batch = request_.batch,
-                                               .heads = c.n(4),
+                                               .heads = c.n(0),
                                                .seq_q = queries,
-                                               .seq_kv = keys,
-                                               .head_dim = c.n(5),
+                                               .seq_kv = std::max(c.n(2), queries),
+                                               .head_dim = c.n(1),
                                                .type = DataType::fp8},
-                        type, training, "indexer: scores");
+                        type, request_.training(), "indexer: scores");
     run_.serving_kernel(model::TokenWise{.kind = model::TokenKind::topk,
                                          .rows = request_.batch * queries,
-                                         .cols = keys,
-                                         .width = std::min(c.n(1), keys),
+                                         .cols = c.n(2),
+                                         .width = std::min(c.n(3), c.n(2)),
                                          .type = DataType::fp32,
                                          .output = DataType::fp32},
-                        type, training, "indexer: choice");
+                        type, request_.training(), "indexer: choice");
+}
+
+/// Attention to the chosen keys: heads, chosen keys, width of values, further width of keys, all keys.
+Buffer ModelRun::chosen_call(Call& c) {
+    const DataType type = c.in[0].type();
+    const std::int64_t queries = request_.tokens();
     run_.serving_kernel(model::SparseAttention{.part = model::SparsePart::attend,
                                                .batch = request_.batch,
                                                .heads = c.n(0),
                                                .seq_q = queries,
-                                               .seq_kv = keys,
+                                               .seq_kv = std::max(c.n(4), queries),
                                                .topk = c.n(1),
                                                .latent_dim = c.n(2),
                                                .rope_dim = c.n(3),
                                                .type = type},
-                        type, training, c.name);
+                        type, request_.training(), c.name);
     return run_.allocate(request_.batch * queries * c.n(0) * c.n(2), type, c.name);
 }
 
 Buffer ModelRun::attention_call(Call& c) {
+    if (c.op == Op::see) {
+        const AttentionShape whole{.batch = c.n(0),
+                                   .heads = c.n(2),
+                                   .kv_heads = c.n(3),
+                                   .queries = c.n(1),
+                                   .keys = c.n(1),
+                                   .head_dim = c.n(4),
+                                   .value_dim = c.n(5)};
+        return run_.attention(c.in[0], c.in[1], c.in[2], whole, c.name);
+    }
+    const bool causal = architecture_.value("causal") > 0;
     const AttentionShape shape{.batch = request_.batch,
                                .heads = c.n(0),
                                .kv_heads = c.n(1),
@@ -378,7 +398,7 @@ Buffer ModelRun::attention_call(Call& c) {
                                .head_dim = c.n(2),
                                .value_dim = c.n(3),
                                .window = c.n(5),
-                               .causal = request_.phase != Phase::decode,
+                               .causal = causal && request_.phase != Phase::decode,
                                .paged = procedures_.merges(),
                                .masked = c.n(6) != 0,
                                .dropout = c.n(7) != 0,
@@ -411,6 +431,10 @@ void ModelRun::launch_call(Call& c) {
             return run_.small(c.name, c.n(0), static_cast<double>(c.n(1)) * units::ns);
         case Op::sort:
             return run_.sort(c.n(0), c.name);
+        case Op::index_keys:
+            return index_call(c);
+        case Op::repeat:
+            return run_.repeat(c.n(0));
         case Op::hold:
             held_.push_back(std::move(x));
             return;

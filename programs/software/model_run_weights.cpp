@@ -32,13 +32,14 @@ WeightShape ModelRun::joined_shape(std::size_t rule, std::size_t kind) const {
 void ModelRun::make_weight(Weights& weights, std::size_t rule, std::size_t kind) {
     const WeightRule& stated = architecture_.rules->weights[rule];
     const WeightShape shape = joined_shape(rule, kind);
-    if (!shape.exists) return;
+    if (!shape.exists || !architecture_.holds(stated)) return;
     const Weight weight{.name = stated.name,
                         .role = stated.role,
                         .rows = shape.rows,
                         .columns = shape.columns,
-                        .stacked = shape.stacked};
-    const DataType type = stored_type();
+                        .stacked = shape.stacked,
+                        .element = stated.element};
+    const DataType type = stated.element == 4 ? DataType::fp32 : stored_type();
     Linear& made = weights.by_rule[rule];
     made.inputs = shape.columns;
     made.outputs = shape.rows;
@@ -46,14 +47,15 @@ void ModelRun::make_weight(Weights& weights, std::size_t rule, std::size_t kind)
     if (request_.training()) {
         made.weight = run_.parameter(weight.elements(), type, stated.name);
     } else {
-        // Where the checkpoint keeps the module's type in most layers of this kind, so does the run.
-        const std::int64_t kept = request_.quantisation == Quantisation::stored
-                                      ? kept_layers(architecture_, stated, kind)
-                                      : 0;
-        const std::int64_t layers = stated.of_layer ? architecture_.layers_of(kind) : 1;
-        made.plain = 2 * kept > layers;
-        WeightFormat format = format_of(architecture_, request_.quantisation, model::size_of(type));
-        if (made.plain) format = {.bytes = format.bytes};
+        // Where layers of this kind differ, the run takes the format of most.
+        const std::int64_t bytes = model::size_of(stored_type());
+        const std::vector<LayersFormat> formats =
+            formats_of(architecture_, request_.quantisation, bytes, stated, kind);
+        const WeightFormat format =
+            std::max_element(formats.begin(), formats.end(), [](const auto& x, const auto& y) {
+                return x.layers < y.layers;
+            })->format;
+        made.plain = format.quantisation == Quantisation::none;
         made.weight =
             run_.parameter(weight.elements(), type, stated.name, weight_bytes(weight, format));
     }
@@ -106,7 +108,8 @@ void ModelRun::make_weights() {
         }
     } else {
         for (std::size_t kind = 0; kind < architecture_.kinds.size(); ++kind) {
-            layers_.push_back(make_layer(kind));
+            const bool held = architecture_.layers_of(kind) > 0;  // or of another stage
+            layers_.push_back(held ? make_layer(kind) : Weights{});
         }
     }
     const auto head = std::find_if(
@@ -169,11 +172,14 @@ void ModelRun::make_cache() {
     const std::size_t values = slot("values_width");
     const std::size_t kept = slot("kept");
     const std::size_t state = slot("state");
+    const std::size_t pooled = slot("pooled");
     for (std::size_t i = 0; i < cache_.size(); ++i) {
         const auto& symbols = symbols_[architecture_.layer_kinds[i]];
-        if (symbols[state] > 0) {
-            cache_[i].state =
-                run_.allocate(symbols[state] * request_.batch, DataType::int8, "state");
+        const std::int64_t bytes =
+            symbols[state] +
+            symbols[pooled] * static_cast<std::int64_t>(model::size_of(request_.cache_type));
+        if (bytes > 0) {
+            cache_[i].state = run_.allocate(bytes * request_.batch, DataType::int8, "state");
         }
         if (!decode) continue;
         // A layer with a window keeps a view of the tensor that held one more token.

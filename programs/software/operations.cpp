@@ -396,7 +396,12 @@ Entry entry_of(const Recorder::Counted& counted, const Recorder& recorder, const
         block->tp = request.tensor_parallel;
         block->ep = request.expert_parallel;
     }
-    if (!k.plain) quantise(entry, k, request.quantisation);
+    const bool experts = k.kind == KernelKind::experts || k.kind == KernelKind::expert_block;
+    if (!k.plain) {
+        quantise(entry, k,
+                 experts ? request.expert_quantisation.value_or(request.quantisation)
+                         : request.quantisation);
+    }
     if (auto* attention = std::get_if<model::Attention>(&entry.operation);
         attention != nullptr && request.cache_type != request.type) {
         attention->cache_type = request.cache_type;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "model/core/data_type.h"
@@ -34,7 +35,8 @@ struct Request {
     std::int64_t seq = 4096;
     model::DataType type = model::DataType::bf16;
     model::DataType cache_type = model::DataType::bf16;
-    Quantisation quantisation = Quantisation::stored;  ///< by default as the checkpoint is
+    Quantisation quantisation = Quantisation::stored;   ///< by default as the checkpoint is
+    std::optional<Quantisation> expert_quantisation{};  ///< of experts, if another
     Logits logits = Logits::last;
     Optimizer optimizer = Optimizer::adamw;
     bool mixed = false;  ///< weights in fp32, products in bf16 (autocast)
@@ -44,6 +46,11 @@ struct Request {
     std::int64_t zero = 0;               ///< ZeRO stage 0 to 3
     std::int64_t data_parallel = 1;      ///< GPUs over which ZeRO distributes
     bool cache = true;                   ///< prefill fills a cache
+    std::int64_t images = 0;             ///< in each sequence
+    std::int64_t image_width = 0;        ///< pixels
+    std::int64_t image_height = 0;       ///< pixels
+    std::int64_t audio = 0;              ///< seconds of sound in each sequence
+    bool drafting = false;               ///< heads for further tokens run
     std::int64_t multiprocessors = 132;  ///< of the GPU; libraries choose kernels by this number
 
     /// Tokens per sequence that go through the layers.

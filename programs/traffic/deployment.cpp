@@ -171,7 +171,14 @@ void validate(const Architecture& architecture, const Deployment& d) {
 std::int64_t weights_of_gpu(const Architecture& architecture, const Deployment& d) {
     Request request = request_of(d, Phase::decode);
     request.seq = 1;
-    std::int64_t bytes = make_step(architecture, request, false).weights_bytes / d.pipeline;
+    request.drafting = d.speculation.draft == Draft::mtp && architecture.value("further") > 0;
+    std::int64_t bytes = 0;  // of the stage that holds most
+    for (std::int64_t i = 0; i < d.pipeline; ++i) {
+        Request of_stage = request;
+        of_stage.drafting = request.drafting && i + 1 == d.pipeline;
+        const Architecture stage = architecture.stage(i, d.pipeline);
+        bytes = std::max(bytes, make_step(stage, of_stage, false).weights_bytes);
+    }
     if (d.drafter != nullptr) bytes += weights_of_gpu(*d.drafter, deployment_of_drafter(d));
     return bytes + d.adapters.slots * adapter_bytes(architecture, d);
 }

@@ -20,6 +20,7 @@ TEST_CASE("an object begins with its schema, which the documentation lists") {
          "predict --op \"softmax rows=8 cols=8\" --op \"copy elements=64\" --gpu h100-sxm"},
         {"step", "model llama-3.2-1b --gpu h100-sxm"},
         {"training", "model llama-3.2-1b --phase train --pp 4 --micro-batches 4 --gpu h200-sxm"},
+        {"stages", "model smollm2-135m --phase decode --pp 3 --gpu h200-sxm"},
         {"scaling", "model smollm2-135m --phase train --gpus 1:4 --gpu h200-sxm"},
         {"trace", "trace " + traces + "/trace_llama_prefill.json.gz"},
         {"check",

@@ -64,6 +64,28 @@ TEST_CASE("modules that a format leaves out keep their type") {
         rest + attention + mlp + 7 * 4);
 }
 
+TEST_CASE("modules with formats of their own") {
+    // Attention in 8 bits, the mlp in 4 with scales of 16; what no entry names keeps its type.
+    const std::string q = R"({"quant_algo": "FP8"})";
+    const std::string f = R"({"quant_algo": "NVFP4", "group_size": 16})";
+    std::string layers;
+    for (const char* name : {"q_proj", "k_proj", "v_proj", "o_proj"}) {
+        layers += std::string(R"("model.layers.0.self_attn.)") + name + "\": " + q + ", ";
+    }
+    const std::string begin =
+        R"({"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION", "quantized_layers": {)";
+    CHECK(bytes_of(begin + layers + R"("model.layers.0.mlp": )" + f + "}}") ==
+          rest + attention + 4 * 8 + mlp / 2 + mlp / 16 + 3 * 8);
+    CHECK(bytes_of(begin + layers + R"("model.layers.0.mlp.up_proj": )" + f + "}}") ==
+          rest + attention + 4 * 8 + 2 * (2 * mlp / 3) + mlp / 6 + mlp / 48 + 8);
+    // Groups of compressed-tensors: what one does not name is "Linear".
+    CHECK(bytes_of(R"({"quant_method": "compressed-tensors", "config_groups": {
+              "a": {"targets": ["Linear"], "weights": {"num_bits": 8, "type": "float", "strategy": "tensor"}},
+              "b": {"targets": ["re:.*mlp.*"], "weights": {"num_bits": 4, "type": "int", "strategy": "group",
+                    "group_size": 32, "symmetric": true}}}})") ==
+          rest + attention + 4 * 4 + mlp / 2 + 2 * (mlp / 32));
+}
+
 TEST_CASE("a format that is not known is an error, never bf16") {
     const auto message = [](const std::string& format) {
         return test::message_of([&] { return read_config(config(format), "c.json"); });
@@ -73,7 +95,13 @@ TEST_CASE("a format that is not known is an error, never bf16") {
     CHECK(message(R"({"quant_method": "gptq", "bits": 3})")
               .starts_with("c.json: quantization_config.bits is 3"));
     CHECK(message(R"({"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"})")
-              .starts_with("c.json: quantization_config.quant_algo is MIXED_PRECISION"));
+              .starts_with("c.json: quantization_config.quantized_layers is missing"));
+    CHECK(message(R"({"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION",
+              "quantized_layers": {"layers.0.self_attn.q_proj": {"quant_algo": "W3A3"}}})")
+              .starts_with("c.json: quantization_config.quantized_layers.layers.0.self_attn.q_proj."
+                           "quant_algo is 'W3A3'"));
+    CHECK(message(R"({"quant_method": "fp8", "expert_dtype": "fp2"})")
+              .starts_with("c.json: expert_dtype is 'fp2'"));
 }
 
 TEST_CASE("a step takes the checkpoint's format unless it is told another") {
