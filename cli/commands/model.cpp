@@ -155,6 +155,13 @@ int run_training(const Context& context, const ModelCommand& command,
     return success;
 }
 
+StepAnswer answer_of(const ModelCommand& command, const programs::Architecture& architecture,
+                     std::optional<programs::Program> program, const Place& place) {
+    if (program) return answer_program(architecture, std::move(*program), place);
+    programs::check_inputs(architecture, command.model.request());
+    return answer_step(architecture, command.model.request(), place);
+}
+
 int run_model(const Context& context, ModelCommand& command) {
     if (command.list) return list_presets(context);
     if (command.model.config().empty()) {
@@ -206,9 +213,7 @@ int run_model(const Context& context, ModelCommand& command) {
         throw InputError("chart: " + command.chart_name + " needs --phase train", {},
                          "--phase train --pp 4, or --gpus 1:64:*2");
     }
-    if (!program) programs::check_inputs(architecture, command.model.request());
-    StepAnswer answer = program ? answer_program(architecture, std::move(*program), place)
-                                : answer_step(architecture, command.model.request(), place);
+    StepAnswer answer = answer_of(command, architecture, std::move(program), place);
     add_largest(answer);
     // Errors come before anything is written.
     std::vector<plot::Chart> charts;
