@@ -155,8 +155,8 @@ int run_training(const Context& context, const ModelCommand& command,
     return success;
 }
 
-StepAnswer answer_of(const ModelCommand& command, const programs::Architecture& architecture,
-                     std::optional<programs::Program> program, const Place& place) {
+StepAnswer step_or_list(const ModelCommand& command, const programs::Architecture& architecture,
+                        std::optional<programs::Program> program, const Place& place) {
     if (program) return answer_program(architecture, std::move(*program), place);
     programs::check_inputs(architecture, command.model.request());
     return answer_step(architecture, command.model.request(), place);
@@ -213,7 +213,7 @@ int run_model(const Context& context, ModelCommand& command) {
         throw InputError("chart: " + command.chart_name + " needs --phase train", {},
                          "--phase train --pp 4, or --gpus 1:64:*2");
     }
-    StepAnswer answer = answer_of(command, architecture, std::move(program), place);
+    StepAnswer answer = step_or_list(command, architecture, std::move(program), place);
     add_largest(answer);
     // Errors come before anything is written.
     std::vector<plot::Chart> charts;
