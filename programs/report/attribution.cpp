@@ -1,5 +1,8 @@
 #include "programs/report/attribution.h"
 
+#include <map>
+#include <utility>
+
 #include "programs/aten/operations.h"
 
 namespace ridge::programs {
@@ -52,15 +55,21 @@ std::vector<Instance> instances_of(const Trace& trace) {
     Owners owners(trace);
     std::vector<Instance> instances;
     std::vector<std::int32_t> instance_of(trace.operators.size(), none);
+    // Each replay of a graph runs the operators of its capture again.
+    std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> replayed;
     for (std::size_t i = 0; i < trace.kernels.size(); ++i) {
         const Kernel& kernel = trace.kernels[i];
         const std::int32_t owner = owners(kernel.op);
-        std::int32_t place = owner == none ? none : instance_of[static_cast<std::size_t>(owner)];
-        if (place == none) {
-            place = static_cast<std::int32_t>(instances.size());
+        std::int32_t alone = none;
+        std::int32_t& known = owner == none ? alone
+                              : kernel.replay != none
+                                  ? replayed.try_emplace({owner, kernel.replay}, none).first->second
+                                  : instance_of[static_cast<std::size_t>(owner)];
+        if (known == none) {
+            known = static_cast<std::int32_t>(instances.size());
             instances.push_back({.op = owner, .kernels = {}, .stream = kernel.stream});
-            if (owner != none) instance_of[static_cast<std::size_t>(owner)] = place;
         }
+        const std::int32_t place = known;
         Instance& instance = instances[static_cast<std::size_t>(place)];
         instance.kernels.push_back(static_cast<std::int32_t>(i));
         instance.measured_ns += kernel.duration_ns;

@@ -54,6 +54,7 @@ struct Kernel {
     std::int32_t op = none;      ///< the operator that launched it
     std::int32_t range = none;   ///< the innermost annotation or module around its launch
     std::int32_t launch = none;  ///< the call that launched it
+    std::int32_t replay = none;  ///< the same, of a graph that replays its operator's kernels
     std::int64_t start_ns = 0;
     std::int64_t duration_ns = 0;
     std::int64_t device = 0;

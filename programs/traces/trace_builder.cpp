@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <string>
 #include <utility>
 
 namespace ridge::programs {
@@ -42,6 +44,7 @@ void TraceBuilder::add(const Launch& launch, std::int64_t correlation) {
 void TraceBuilder::finish() {
     nest();
     join();
+    join_replays();
     find_ranges();
     std::stable_sort(trace_.kernels.begin(), trace_.kernels.end(),
                      [](const Kernel& a, const Kernel& b) { return a.start_ns < b.start_ns; });
@@ -80,6 +83,86 @@ void TraceBuilder::join() {
             kernel.range = innermost(call.thread, call.start_ns);
             kernel.op = kernel.range;
             while (kernel.op != none && op(kernel.op).range) kernel.op = op(kernel.op).parent;
+        }
+    }
+}
+
+namespace {
+
+/// Launches between the beginning and the end of a capture, in order.
+struct Capture {
+    std::int64_t end_ns = 0;
+    std::vector<std::int32_t> launches;
+};
+
+bool launches_kernel(const std::string& name) {
+    return name.find("LaunchKernel") != std::string::npos;
+}
+
+/// The captures of a trace; launches whose kernels ran were not captured.
+std::vector<Capture> captures_of(const Trace& trace, const std::vector<bool>& ran) {
+    std::vector<std::int32_t> order;
+    for (std::size_t i = 0; i < trace.launches.size(); ++i) order.push_back(index_of(i));
+    const auto launch = [&trace](std::int32_t i) -> const Launch& {
+        return trace.launches[static_cast<std::size_t>(i)];
+    };
+    std::stable_sort(order.begin(), order.end(), [&launch](std::int32_t a, std::int32_t b) {
+        return launch(a).start_ns < launch(b).start_ns;
+    });
+    std::vector<Capture> captures;
+    bool open = false;
+    for (const std::int32_t i : order) {
+        const std::string& name = trace.text(launch(i).name);
+        if (name == "cudaStreamBeginCapture") {
+            captures.emplace_back();
+            open = true;
+        } else if (name == "cudaStreamEndCapture" && open) {
+            captures.back().end_ns = launch(i).end_ns;
+            open = false;
+        } else if (open && !ran[static_cast<std::size_t>(i)] && launches_kernel(name)) {
+            captures.back().launches.push_back(i);
+        }
+    }
+    return captures;
+}
+
+}  // namespace
+
+void TraceBuilder::join_replays() {
+    std::vector<bool> ran(trace_.launches.size(), false);
+    std::map<std::int32_t, std::vector<std::size_t>> replays;  // kernels by the launch of a graph
+    for (std::size_t i = 0; i < trace_.kernels.size(); ++i) {
+        const Kernel& kernel = trace_.kernels[i];
+        if (kernel.launch == none) continue;
+        const auto launch = static_cast<std::size_t>(kernel.launch);
+        ran[launch] = true;
+        const bool graph =
+            trace_.text(trace_.launches[launch].name).find("GraphLaunch") != std::string::npos;
+        if (graph && kernel.kind == ActivityKind::kernel) replays[kernel.launch].push_back(i);
+    }
+    if (replays.empty()) return;
+    const std::vector<Capture> captures = captures_of(trace_, ran);
+    for (auto& [launch, kernels] : replays) {
+        const std::int64_t start = trace_.launches[static_cast<std::size_t>(launch)].start_ns;
+        const Capture* of = nullptr;
+        for (const Capture& each : captures) {
+            if (each.end_ns <= start && each.launches.size() == kernels.size()) of = &each;
+        }
+        const std::int64_t stream = trace_.kernels[kernels.front()].stream;
+        const bool one_stream = std::all_of(kernels.begin(), kernels.end(), [&](std::size_t i) {
+            return trace_.kernels[i].stream == stream;
+        });
+        if (of == nullptr || !one_stream) continue;
+        std::stable_sort(kernels.begin(), kernels.end(), [this](std::size_t a, std::size_t b) {
+            return trace_.kernels[a].start_ns < trace_.kernels[b].start_ns;
+        });
+        for (std::size_t k = 0; k < kernels.size(); ++k) {
+            const Launch& captured = trace_.launches[static_cast<std::size_t>(of->launches[k])];
+            Kernel& kernel = trace_.kernels[kernels[k]];
+            kernel.range = innermost(captured.thread, captured.start_ns);
+            kernel.op = kernel.range;
+            while (kernel.op != none && op(kernel.op).range) kernel.op = op(kernel.op).parent;
+            kernel.replay = launch;
         }
     }
 }

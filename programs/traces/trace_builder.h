@@ -26,6 +26,8 @@ struct KernelKeys {
     std::int64_t correlation = -1;  ///< of a launch
 };
 
+/// Kernels of a replayed CUDA graph find their operators by the capture: the k-th kernel belongs to the
+/// k-th launch that was captured, if a capture in the file launched as many and one stream replays them.
 class TraceBuilder {
   public:
     explicit TraceBuilder(Trace& trace) : trace_(trace) {}
@@ -42,6 +44,7 @@ class TraceBuilder {
   private:
     void nest();
     void join();
+    void join_replays();
     void find_ranges();
     [[nodiscard]] std::int32_t innermost(std::int64_t thread, std::int64_t time) const;
     [[nodiscard]] const Operator& op(std::int32_t index) const {

@@ -5,6 +5,7 @@
 
 #include "hardware/byte_source.h"
 #include "hardware/error.h"
+#include "programs/report/attribution.h"
 #include "tests/catch.h"
 #include "tests/programs/operator_name.h"
 #include "tests/support/temporary_folder.h"
@@ -205,4 +206,48 @@ TEST_CASE("every kernel in PyTorch's own traces finds its operator", "[trace]") 
         }
         CHECK(static_cast<double>(total) / 1000.0 == Approx(expected.microseconds));
     }
+}
+
+TEST_CASE("kernels of a replayed graph find their operators by the capture", "[trace]") {
+    const auto event = [](const char* category, const char* name, int ts, int dur, int id,
+                          int correlation) {
+        return R"({"ph":"X","cat":")" + std::string(category) + R"(","name":")" + name +
+               R"(","tid":1,"ts":)" + std::to_string(ts) + R"(,"dur":)" + std::to_string(dur) +
+               R"(,"args":{"External id":)" + std::to_string(id) + R"(,"correlation":)" +
+               std::to_string(correlation) + R"(,"stream":7}})";
+    };
+    const auto replayed = [](const char* name, int ts, int correlation) {
+        return R"({"ph":"X","cat":"kernel","name":")" + std::string(name) + R"(","tid":7,"ts":)" +
+               std::to_string(ts) + R"(,"dur":1,"args":{"correlation":)" +
+               std::to_string(correlation) + R"(,"stream":7}})";
+    };
+    std::string text = "[" + event("cuda_runtime", "cudaStreamBeginCapture", 0, 1, -1, 1);
+    for (const std::string& each :
+         {event("cpu_op", "aten::mm", 10, 5, 1, -1),
+          event("cuda_runtime", "cudaLaunchKernel", 11, 1, 1, 2),
+          event("cpu_op", "aten::relu", 20, 5, 2, -1),
+          event("cuda_runtime", "cudaLaunchKernel", 21, 1, 2, 3),
+          event("cuda_runtime", "cudaStreamEndCapture", 30, 1, -1, 4),
+          event("cuda_runtime", "cudaGraphLaunch", 40, 1, -1, 5), replayed("relu", 52, 5),
+          replayed("gemm", 50, 5), event("cuda_runtime", "cudaGraphLaunch", 60, 1, -1, 6),
+          replayed("gemm", 70, 6), replayed("relu", 72, 6),
+          event("cuda_runtime", "cudaGraphLaunch", 80, 1, -1, 7), replayed("other", 90, 7)}) {
+        text += "," + each;
+    }
+    const TemporaryFile file(text + "]");
+    const Trace trace = read_trace(file.path());
+    REQUIRE(trace.kernels.size() == 5);
+    const auto op = [&trace](std::size_t kernel) {
+        return ridge::test::operator_name(trace, trace.kernels[kernel].op);
+    };
+    CHECK(op(0) == "aten::mm");
+    CHECK(op(1) == "aten::relu");
+    CHECK(op(2) == "aten::mm");
+    CHECK(op(3) == "aten::relu");
+    CHECK(trace.kernels[0].replay != trace.kernels[2].replay);
+    CHECK(trace.kernels[4].op ==
+          none);  // a graph of another length: its capture is not in the file
+    CHECK(trace.kernels[4].replay == none);
+    const std::vector<Instance> instances = instances_of(trace);
+    CHECK(instances.size() == 5);  // each replay runs the operators again
 }
