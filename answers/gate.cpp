@@ -9,15 +9,22 @@
 
 #include "hardware/units.h"
 #include "measure/statistics/quantile.h"
+#include "programs/graph/costs.h"
 
 namespace ridge::answers {
 namespace {
 
 /// How much a call differs in repeated runs of a program on one GPU, before the data say it
 /// themselves (docs/check.md): short kernels by more than long ones, and an operator as a whole.
-constexpr double usual_item = 0.005;
-constexpr double usual_call = 0.025;
-constexpr Time usual_short = 25.0 * units::us;
+struct Usual {
+    double item = programs::cost("noise.item");
+    double call = programs::cost("noise.call");
+    Time brief = programs::time_cost("noise.short");
+};
+const Usual& usual() {
+    static const Usual read;
+    return read;
+}
 /// What is usual counts as much as this number of observations.
 constexpr double joined = 4.0;
 /// A standard deviation over the median of absolute deviations.
@@ -115,7 +122,7 @@ class Noise {
         const double middle = measure::median_of(plain);
         for (const auto& [name, sides] : items) {
             if (!sides.common()) continue;
-            scaled.push_back((sides.log_ratio() - middle) / usual(sides));
+            scaled.push_back((sides.log_ratio() - middle) / expected(sides));
         }
         for (double& each : scaled) each = std::abs(each);
         std::sort(scaled.begin(), scaled.end());
@@ -123,16 +130,16 @@ class Noise {
         const auto count = static_cast<double>(scaled.size());
         factor_ = std::sqrt((count * spread * spread + joined) / (count + joined));
     }
-    [[nodiscard]] double of(const Sides& sides) const { return factor_ * usual(sides); }
+    [[nodiscard]] double of(const Sides& sides) const { return factor_ * expected(sides); }
 
   private:
-    static double usual(const Sides& sides) {
+    static double expected(const Sides& sides) {
         const double seconds = std::exp(sides.of[0].middle());
-        const double call = usual_call * usual_short.base() / (usual_short.base() + seconds);
+        const double call = usual().call * usual().brief.base() / (usual().brief.base() + seconds);
         double variance = 0.0;
         for (const Side& side : sides.of) {
             const auto calls = static_cast<double>(side.runs.front().size());
-            variance += usual_item * usual_item + call * call / calls;
+            variance += usual().item * usual().item + call * call / calls;
         }
         return std::sqrt(variance);
     }
@@ -142,11 +149,11 @@ class Noise {
 /// The squared error of a side's median: that of runs, and that of the samples of a run.
 double side_variance(const Side& side, double noise, bool paired) {
     const double middle = side.middle();
-    const double usual = noise * noise / 2.0;
+    const double expected = noise * noise / 2.0;
     const auto runs = static_cast<double>(side.medians.size());
     double between = 0.0;
     for (const double each : side.medians) between += (each - middle) * (each - middle);
-    between = (between + joined * usual) / (runs - 1.0 + joined);
+    between = (between + joined * expected) / (runs - 1.0 + joined);
     double within = 0.0;
     if (!paired) {
         for (const auto& run : side.runs) {
@@ -159,10 +166,10 @@ double side_variance(const Side& side, double noise, bool paired) {
 }
 
 double error_of(const Sides& sides, const Noise& noise) {
-    const double usual = noise.of(sides);
+    const double expected = noise.of(sides);
     const bool paired = sides.paired();
     double variance =
-        side_variance(sides.of[0], usual, paired) + side_variance(sides.of[1], usual, paired);
+        side_variance(sides.of[0], expected, paired) + side_variance(sides.of[1], expected, paired);
     if (paired) {
         const std::vector<double> differences = sides.differences();
         const double spread = log_spread(differences, measure::median_of(differences));
@@ -275,7 +282,7 @@ void add_total(GateReport& report) {
     }
     if (total.before <= Time{} || total.now <= Time{}) return;
     total.ratio = total.now / total.before;
-    const double runs = 2.0 * usual_item * usual_item;
+    const double runs = 2.0 * usual().item * usual().item;
     total.error = std::sqrt(variance / (total.now.base() * total.now.base()) + runs);
     total.trend = judged(std::log(total.ratio), total.error, report.options);
 }
