@@ -222,6 +222,11 @@ std::string saving_text(const Saving& saving) {
         case programs::SavingKind::slower:
             return fmt::format("slower than predicted: {}{}: {} instead of {}", what, times,
                                format(saving.now), format(saving.then));
+        case programs::SavingKind::precision:
+        case programs::SavingKind::layout:
+        case programs::SavingKind::attention:
+            return fmt::format("{}: {}{}: {} now, {} then", name_of(saving.kind), what, times,
+                               format(saving.now), format(saving.then));
         case programs::SavingKind::fusion:
             break;
     }
@@ -302,6 +307,7 @@ Json to_json(const OperatorRow& row, std::int64_t kernel_ns) {
     if (row.counts[programs::Count::elements] > 0.0) {
         item["counts"] = counts_json(row.counts);
         item["law"] = row.law;
+        item["rule_us"] = microseconds(row.rule);
     }
     return item;
 }

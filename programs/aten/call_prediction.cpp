@@ -21,10 +21,16 @@ void take_kernels(CallPrediction& one, const KernelTime& kernels) {
 
 /// The fitted law replaces the times of the steps; they still give the work.
 void take_law(CallPrediction& one, const TemplateTime& law) {
+    // Where the GPU was not measured, the band is no narrower than that of the steps.
+    const Time steps = one.answer.time;
+    const bool wide = one.answer.grade != model::Grade::measured && steps > Time{};
+    const double low = wide ? one.answer.low / steps : 1.0;
+    const double high = wide ? one.answer.high / steps : 1.0;
     one.answer.time = law.time;
-    one.answer.low = law.low;
-    one.answer.high = law.high;
+    one.answer.low = std::min(law.low, law.time * low);
+    one.answer.high = std::max(law.high, law.time * high);
     one.lower_bound = std::min(one.lower_bound, law.lower_bound);
+    if (law.by_rule) return;  // the rule knows what holds it back
     one.bound = name_of(model::Bound::memory);
     one.limiter = law.streams ? "dram" : "multiprocessors";
 }
@@ -69,6 +75,7 @@ CallPrediction predict(const Understood& call, const model::Machine& machine) {
     if (!call.kernels.empty()) {
         if (const auto kernels = time_of(call.kernels, machine)) take_kernels(one, *kernels);
     }
+    if (call.ruled) one.rule = one.answer.time;
     if (call.law != nullptr) {
         take_law(one, time_of(*call.law, call.counts, machine, one.answer.time));
     }

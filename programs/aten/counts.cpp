@@ -1,15 +1,19 @@
 #include "programs/aten/counts.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
+#include <vector>
 
 namespace ridge::programs {
 namespace {
 
 constexpr std::array<std::string_view, count_count> count_names{
-    "bytes",    "elements", "results", "strided",    "wide",     "index",  "values",  "table",
-    "rows",     "columns",  "sorting", "collisions", "matrices", "side",   "solving", "outer",
-    "channels", "window",   "narrow",  "planes",     "pixels",   "weights"};
+    "bytes",   "elements", "results",   "strided",  "wide",       "index",    "values",
+    "table",   "rows",     "columns",   "sorting",  "collisions", "matrices", "side",
+    "solving", "outer",    "channels",  "window",   "narrow",     "planes",   "pixels",
+    "weights", "across",   "unaligned", "launches", "threads",    "blocks"};
 
 double real(std::int64_t count) {
     return static_cast<double>(count);
@@ -60,6 +64,117 @@ bool lie_alike(const std::vector<const Tensor*>& tensors, std::int64_t elements)
         }
     }
     return true;
+}
+
+/// A kernel of torch.compile, whose last scalar arguments are its numbers of elements. Of a table that it
+/// gathers from, it reads fewer bytes than the table has.
+void add_generated(Counts& counts, const Call& call, ElementType hint) {
+    if (!bare_operator(call.name).starts_with("triton_")) return;
+    double elements = 1.0;
+    bool counted = false;
+    for (std::size_t i = 0; i < call.arguments.size(); ++i) {
+        if (!call.arguments[i].tensors.empty()) continue;
+        if (const auto number = call.whole(i); number && *number > 0) {
+            elements *= real(*number);
+            counted = true;
+        }
+    }
+    if (!counted) return;
+    double bytes = 0.0;
+    for (const Tensor* tensor : call.tensors()) {
+        const ElementType type = tensor->type == ElementType::unknown ? hint : tensor->type;
+        bytes += std::min(elements, real(tensor->stored_elements())) * real(size_of(type));
+    }
+    counts[Count::bytes] = bytes;
+    counts[Count::elements] = counts[Count::results] = elements;
+}
+
+/// Where an operator names the dimensions that it goes along, if it does.
+struct Along {
+    std::string_view name;
+    std::size_t place;
+    bool reduces = false;
+};
+constexpr std::array along_table{Along{"_cummax_helper", 3},
+                                 Along{"_cummin_helper", 3},
+                                 Along{"_log_softmax", 1},
+                                 Along{"_log_softmax_backward_data", 2},
+                                 Along{"_logcumsumexp", 1},
+                                 Along{"_softmax", 1},
+                                 Along{"_softmax_backward_data", 2},
+                                 Along{"all", 1, true},
+                                 Along{"amax", 1, true},
+                                 Along{"amin", 1, true},
+                                 Along{"any", 1, true},
+                                 Along{"argmax", 1, true},
+                                 Along{"argmin", 1, true},
+                                 Along{"cumprod", 1},
+                                 Along{"cumsum", 1},
+                                 Along{"kthvalue", 2, true},
+                                 Along{"linalg_vector_norm", 2, true},
+                                 Along{"logsumexp", 1, true},
+                                 Along{"max", 1, true},
+                                 Along{"mean", 1, true},
+                                 Along{"median", 1, true},
+                                 Along{"min", 1, true},
+                                 Along{"nansum", 1, true},
+                                 Along{"prod", 1, true},
+                                 Along{"std", 1, true},
+                                 Along{"std_mean", 1, true},
+                                 Along{"sum", 1, true},
+                                 Along{"topk", 2},
+                                 Along{"var", 1, true},
+                                 Along{"var_mean", 1, true}};
+
+/// Rows along the dimensions that the call names, which need not be its last.
+void add_rows(Counts& counts, const Call& call, const Tensor& first) {
+    const std::string_view name = bare_operator(call.name);
+    const auto* const along = std::find_if(along_table.begin(), along_table.end(),
+                                           [name](const Along& each) { return each.name == name; });
+    if (along == along_table.end() || first.dims.empty()) return;
+    auto dims = call.wholes(along->place);
+    if (const auto one = call.whole(along->place); dims.empty() && one) dims = {*one};
+    if (dims.empty() && !along->reduces) return;
+    const auto rank = static_cast<std::int64_t>(first.dims.size());
+    std::vector<bool> gone(first.dims.size(), dims.empty());
+    for (const std::int64_t dim : dims) {
+        const std::int64_t place = dim < 0 ? dim + rank : dim;
+        if (place >= 0 && place < rank) gone[static_cast<std::size_t>(place)] = true;
+    }
+    double columns = 1.0;
+    std::size_t inner = first.dims.size() - 1;  // the dimension with the smallest stride
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    for (std::size_t i = 0; i < gone.size(); ++i) {
+        if (gone[i]) columns *= real(std::max<std::int64_t>(1, first.dims[i]));
+        if (first.strides.size() != gone.size() || first.dims[i] < 2) continue;
+        if (first.strides[i] < least) {
+            least = first.strides[i];
+            inner = i;
+        }
+    }
+    const double all = real(first.elements());
+    counts[Count::columns] = columns;
+    counts[Count::rows] = all / columns;
+    counts[Count::sorting] = all * std::log2(std::max(2.0, columns));
+    counts[Count::across] = gone[inner] ? 0.0 : all;
+    if (along->reduces) counts[Count::results] = counts[Count::rows];
+}
+
+/// The layout of a batch norm, whose kernels go through a plane of each channel, or through pixels with
+/// all of theirs.
+std::string batch_norm_law(const Call& call, std::string_view name) {
+    const Tensor* const x = call.tensor(0);
+    if (x == nullptr || x->dims.size() < 2) return std::string(name);
+    const bool flat = x->dims.size() == 2 ||
+                      (x->strides.size() == x->dims.size() && x->strides[1] == 1 && x->dims[1] > 1);
+    const Tensor* const other = call.tensor(1);
+    if (other != nullptr && other->dims == x->dims && other->strides != x->strides) {
+        return std::string(name) + ".mixed";  // one of them is turned first
+    }
+    constexpr std::size_t training = 5;
+    const bool forward = name.find("backward") == std::string_view::npos;
+    const bool fixed = forward && call.value(training) == "False";
+    return std::string(name) + (fixed ? ".fixed" : flat ? ".last" : ".first");
 }
 
 /// Where a convolution has its arguments.
@@ -154,6 +269,14 @@ void add_matrices(Counts& counts, const Tensor& first) {
 
 std::string law_name(const Call& call, std::string_view bare_name, ElementType hint) {
     if (bare_name.starts_with("triton_")) return std::string(bare_name.substr(0, 10));
+    if (bare_name.find("batch_norm") != std::string_view::npos) {
+        return batch_norm_law(call, bare_name);
+    }
+    if (bare_name == "where" && call.tensors().size() == 1) return "nonzero";
+    if (bare_name == "linalg_solve_triangular" && call.tensor(1) != nullptr &&
+        !call.tensor(1)->dims.empty() && call.tensor(1)->dims.back() == 1) {
+        return "linalg_solve_triangular.vector";
+    }
     const auto places = convolution_arguments(call, bare_name);
     if (!places) return std::string(bare_name);
     const auto shape = convolution_shape(call, *places);
@@ -201,6 +324,10 @@ Counts counts_of(const Call& call, ElementType hint) {
     counts[Count::table] = real(first.elements());
     const double columns = first.dims.empty() ? 1.0 : real(first.dims.back());
     counts[Count::columns] = columns;
+    constexpr std::int64_t vector = 16;
+    const std::int64_t row_bytes =
+        first.dims.empty() ? 0 : first.dims.back() * size_of(type_at(first));
+    counts[Count::unaligned] = row_bytes % vector == 0 ? 0.0 : elements;
     counts[Count::rows] = real(first.elements()) / std::max(1.0, columns);
     counts[Count::sorting] = real(first.elements()) * std::log2(std::max(2.0, columns));
     counts[Count::collisions] =
@@ -211,7 +338,9 @@ Counts counts_of(const Call& call, ElementType hint) {
     if (stated > 0.0 && stated < real(largest)) {  // many of them are added to each result
         counts[Count::collisions] = real(largest) * std::log2(real(largest) / stated);
     }
+    add_generated(counts, call, hint);
     add_matrices(counts, first);
+    add_rows(counts, call, first);
     const bool last = channels_last(first);
     counts[Count::planes] = last ? 0.0 : counts[Count::outer];
     counts[Count::pixels] = last ? elements : 0.0;

@@ -29,9 +29,9 @@ enum class Count : std::uint8_t {
     index,       ///< elements of tensors of integers
     values,      ///< elements of the last tensor
     table,       ///< elements of the first tensor
-    rows,        ///< of the first tensor, along its last dimension
-    columns,     ///< its last dimension
-    sorting,     ///< elements times log2 of the last dimension
+    rows,        ///< of the first tensor, along the dimensions that the call names, else the last
+    columns,     ///< elements of a row
+    sorting,     ///< elements times log2 of the columns
     collisions,  ///< values times log2 of values over table, at least 0
     matrices,    ///< of the last two dimensions of the first tensor
     side,        ///< the larger of these dimensions
@@ -39,12 +39,17 @@ enum class Count : std::uint8_t {
     outer,       ///< elements over those of dimension 1: images and pixels
     channels,    ///< dimension 1 of the first tensor
     window,  ///< results times the elements of the window that each takes; of a convolution its products
-    narrow,  ///< elements, if they have less than 4 bytes; else 0
-    planes,  ///< `outer`, if channels come first in memory; else 0
-    pixels,  ///< elements, if channels come last in memory; else 0
-    weights  ///< elements of a convolution's filters
+    narrow,     ///< elements, if they have less than 4 bytes; else 0
+    planes,     ///< `outer`, if channels come first in memory; else 0
+    pixels,     ///< elements, if channels come last in memory; else 0
+    weights,    ///< elements of a convolution's filters
+    across,     ///< elements, if the neighbours in memory are of different rows; else 0
+    unaligned,  ///< elements, if rows do not begin at multiples of 16 bytes; else 0
+    launches,   ///< kernels of the call, if a trace has them; else 0
+    threads,    ///< of all its kernels
+    blocks      ///< of all its kernels
 };
-inline constexpr std::size_t count_count = 22;
+inline constexpr std::size_t count_count = 27;
 
 class Counts {
   public:
@@ -58,8 +63,8 @@ class Counts {
 };
 
 /// The name by which a law is found: the operator without "aten::" and the '_' of in-place forms; of a
-/// convolution its direction, form, width and layout ("convolution.depthwise.16.first"); of a generated
-/// kernel its kind ("triton_red").
+/// convolution its direction, form, width and layout ("convolution.depthwise.16.first"); of a batch
+/// norm its layout ("native_batch_norm.first"); of a generated kernel its kind ("triton_red").
 [[nodiscard]] std::string law_name(const Call& call, std::string_view bare_name, ElementType hint);
 
 /// `hint` is the element type of tensors whose type was not recorded.

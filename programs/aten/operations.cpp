@@ -151,7 +151,8 @@ bool is_known(std::string_view name) {
 }
 
 std::optional<Understood> operations_of(const Call& call, ElementType hint) {
-    const std::string_view name = bare_operator(call.name);
+    std::string_view name = bare_operator(call.name);
+    if (name == "where" && call.tensors().size() == 1) name = "nonzero";
     const Subject subject{call, hint};
     std::optional<Understood> found;
     if (name.starts_with("triton_")) {
@@ -174,7 +175,8 @@ std::optional<Understood> operations_of(const Call& call, ElementType hint) {
     const bool ruled = found && valid(*found);
     if (!ruled) {
         // The bytes of an operator that nobody modelled say nothing of what it does with them.
-        found = is_known(call.name) || fitted != nullptr ? by_bytes(subject) : std::nullopt;
+        const bool fits = fitted != nullptr || template_of(law, true) != nullptr;
+        found = is_known(call.name) || fits ? by_bytes(subject) : std::nullopt;
         if (!found || !valid(*found)) return {};
     }
     for (const Tensor* tensor : call.tensors()) {
@@ -183,6 +185,7 @@ std::optional<Understood> operations_of(const Call& call, ElementType hint) {
                 {tensor->elements(), tensor->elements() * size_of(type_of(*tensor, subject))});
         }
     }
+    found->ruled = ruled;
     found->counts = counts_of(call, hint);
     found->law_name = law;
     if (fitted != nullptr && !(ruled && fitted->fallback)) {
@@ -190,6 +193,22 @@ std::optional<Understood> operations_of(const Call& call, ElementType hint) {
         found->basis = Basis::shapes;
     }
     return found;
+}
+
+void add_launches(Counts& counts, const Launched& kernels) {
+    counts[Count::launches] = static_cast<double>(kernels.launches);
+    counts[Count::threads] = static_cast<double>(kernels.threads);
+    counts[Count::blocks] = static_cast<double>(kernels.blocks);
+}
+
+void take_launches(Understood& call, const Launched& kernels) {
+    if (call.law_name.empty()) return;
+    add_launches(call.counts, kernels);
+    const Template* const fitted = template_of(call.law_name, true);
+    const bool ruled = call.law == nullptr && call.basis == Basis::shapes;
+    if (fitted == nullptr || (fitted->fallback && ruled)) return;
+    call.law = fitted;
+    call.basis = Basis::shapes;
 }
 
 std::string_view name_of(OperatorFamily family) {

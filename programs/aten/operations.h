@@ -77,6 +77,7 @@ struct Understood {
     const Template* law = nullptr;
     Counts counts{};
     std::string law_name{};
+    bool ruled = false;  ///< the steps come from a rule, not only from the bytes of its arguments
     OperatorFamily family = OperatorFamily::other;
     Basis basis = Basis::shapes;
     /// Sizes of the tensors that the call reads, to follow data from one call to the next.
@@ -92,6 +93,7 @@ struct Understood {
 struct CallPrediction {
     model::WorkloadPrediction answer{};  ///< without parts if there is no prediction
     Time lower_bound{};
+    Time rule{};  ///< by the model's own rule, where a law gives the time; zero: there is no rule
     std::string_view bound{};
     std::string_view limiter{};
     std::string reason{};  ///< why there is no prediction
@@ -115,6 +117,15 @@ struct ListSizes {
                                                         std::span<const std::int64_t> blocks,
                                                         ElementType type,
                                                         const ListSizes& sizes = {});
+
+/// What the kernels of one call say of it: a law for launched calls replaces that of its shapes alone.
+struct Launched {
+    std::int64_t launches = 0;
+    std::int64_t threads = 0;
+    std::int64_t blocks = 0;
+};
+void take_launches(Understood& call, const Launched& kernels);
+void add_launches(Counts& counts, const Launched& kernels);
 
 /// Whether the table contains the operator's name.
 [[nodiscard]] bool is_known(std::string_view name);

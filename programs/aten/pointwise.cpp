@@ -146,6 +146,12 @@ Operands operands_of(const Subject& subject) {
         if (size_of(type) > size_of(found.type)) found.type = type;
         found.full.push_back(tensor);
     }
+    if (!found.full.empty()) return found;
+    for (const Tensor* tensor : tensors) {  // all repeat what they store
+        if (tensor->elements() < found.elements) continue;
+        found.full = {tensor};
+        found.type = type_of(*tensor, subject);
+    }
     return found;
 }
 

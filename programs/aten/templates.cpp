@@ -1,6 +1,7 @@
 #include "programs/aten/templates.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "hardware/document.h"
@@ -47,10 +48,12 @@ Template template_at(const Node& table) {
     }
     read_counts(table, "clocks", law.clocks);
     read_counts(table, "chain", law.chain);
+    read_counts(table, "turns", law.turns);
     return law;
 }
 
 using Laws = std::map<std::string, Template, std::less<>>;
+constexpr std::string_view of_launches = " launched";
 
 Laws read_templates() {
     Laws laws;
@@ -62,7 +65,11 @@ Laws read_templates() {
         if (tables == nullptr) continue;
         for (const Node& table : tables->children) {
             const Template law = template_at(table);
-            for (const std::string& name : law.operators) laws.emplace(name, law);
+            const Node* const launched = table.child("launched");
+            const bool by_launches = launched != nullptr && launched->boolean;
+            for (const std::string& name : law.operators) {
+                laws.emplace(by_launches ? name + std::string(of_launches) : name, law);
+            }
         }
     }
     return laws;
@@ -70,22 +77,24 @@ Laws read_templates() {
 
 }  // namespace
 
-const Template* template_of(std::string_view name) {
+const Template* template_of(std::string_view name, bool launched) {
     static const Laws laws = read_templates();
-    const auto found = laws.find(name);
+    const auto found =
+        launched ? laws.find(std::string(name) + std::string(of_launches)) : laws.find(name);
     return found == laws.end() ? nullptr : &found->second;
 }
 
 TemplateTime time_of(const Template& law, const Counts& counts, const model::Machine& machine,
                      Time rule) {
+    const double clock = machine.boost_clock.base();
+    const double multiprocessors = static_cast<double>(std::max<std::int64_t>(1, machine.sm_count));
+    const double turns = std::ceil(std::max(1.0, counts[Count::channels]) / multiprocessors);
     double clocks = 0.0;
     double chain = 0.0;
     for (std::size_t i = 0; i < count_count; ++i) {
         clocks += law.clocks.at(i) * counts[static_cast<Count>(i)];
-        chain += law.chain.at(i) * counts[static_cast<Count>(i)];
+        chain += (law.chain.at(i) + law.turns.at(i) * turns) * counts[static_cast<Count>(i)];
     }
-    const double clock = machine.boost_clock.base();
-    const double multiprocessors = static_cast<double>(std::max<std::int64_t>(1, machine.sm_count));
     const double memory = counts[Count::bytes] / machine.dram_bandwidth.base();
     const double work = clock > 0.0 ? (clocks / multiprocessors + chain) / clock : 0.0;
     const Time time = law.fixed + law.rule * rule + Time::from_base(law.bytes * memory + work);
@@ -94,7 +103,9 @@ TemplateTime time_of(const Template& law, const Counts& counts, const model::Mac
             .high = time * law.high,
             // An L2 may serve all bytes: only an empty kernel bounds the time from below.
             .lower_bound = std::min(machine.kernel_floor, time * law.low),
-            .streams = law.bytes * memory >= work};
+            .streams = law.bytes * memory >= work,
+            .by_rule =
+                law.rule * rule >= std::max(law.fixed, Time::from_base(law.bytes * memory + work))};
 }
 
 }  // namespace ridge::programs

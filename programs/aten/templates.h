@@ -7,7 +7,7 @@
 // software/pytorch-2.11/templates.toml states the laws, fitted by scripts/fit/templates.py to the records
 // of operators drawn at random (scripts/measure/torch-operators.py); each states on how many rows it rests,
 // and its band. Clocks are of one multiprocessor, spread over all of them; `chain` terms are of one chain
-// that all wait for.
+// that all wait for; `turns` are chains of one block for each channel.
 #pragma once
 
 #include <array>
@@ -32,14 +32,17 @@ struct Template {
     double rule = 0.0;                         ///< times of what the model's own rule says
     std::array<double, count_count> clocks{};  ///< of a multiprocessor, for one of each count
     std::array<double, count_count> chain{};   ///< clocks that nothing else hides
-    double low = 1.0;                          ///< the 80 % band, times the time
+    /// The same for each turn that the multiprocessors take over the channels, one block for each.
+    std::array<double, count_count> turns{};
+    double low = 1.0;  ///< the 80 % band, times the time
     double high = 1.0;
     std::int64_t rows = 0;  ///< of records that it rests on
     bool fallback = false;  ///< only for calls that no rule describes
 };
 
-/// The law of an operator, by its name without "aten::" and the '_' of in-place forms; null: none.
-[[nodiscard]] const Template* template_of(std::string_view name);
+/// The law of an operator, by its name without "aten::" and the '_' of in-place forms; null: none. With
+/// `launched`, the law for calls whose kernels a trace has, which counts their blocks and threads.
+[[nodiscard]] const Template* template_of(std::string_view name, bool launched = false);
 
 struct TemplateTime {
     Time time;
@@ -47,6 +50,7 @@ struct TemplateTime {
     Time high;
     Time lower_bound;
     bool streams = false;  ///< the bytes take most of the time
+    bool by_rule = false;  ///< the rule's share of the time is the largest
 };
 /// `rule` is the time by the model's own rule; zero if there is none.
 [[nodiscard]] TemplateTime time_of(const Template& law, const Counts& counts,

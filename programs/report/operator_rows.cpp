@@ -225,6 +225,7 @@ class RowBuilder {
             // The blocks say more than shapes: which launches there were, and how full they are.
             if (auto blocks = by_blocks(instance, row.name, list_sizes(call)))
                 found = std::move(blocks);
+            if (!found) count_for_a_fit(row, call, instance);
         }
         const bool sparse = row.kernel.find("cusparse") != std::string::npos;
         if (sparse) found.reset();
@@ -239,6 +240,7 @@ class RowBuilder {
         }
         if (!found) found = counted_work(kernel(longest));
         if (found) {
+            take_launches(*found, launched(instance));
             take(row, *found);
         } else {
             row.reason = row.family == OperatorFamily::communication
@@ -249,6 +251,35 @@ class RowBuilder {
         }
         out_.rows.push_back(std::move(row));
         out_.understood.push_back(found.value_or(Understood{}));
+    }
+
+    /// The kernels of an operator's first call.
+    [[nodiscard]] Launched launched(const Instance& instance) const {
+        Launched sum;
+        for (const std::int32_t index : instance.kernels) {
+            const Kernel& each = kernel(index);
+            if (each.kind != ActivityKind::kernel) continue;
+            const auto volume = [](const std::array<std::int64_t, 3>& sizes) {
+                std::int64_t all = 1;
+                for (const std::int64_t size : sizes) {
+                    all *= std::clamp<std::int64_t>(size, 1, std::int64_t{1} << 20U);
+                }
+                return all;
+            };
+            const std::int64_t blocks = volume(each.grid);
+            ++sum.launches;
+            sum.blocks += blocks;
+            sum.threads += blocks * std::min<std::int64_t>(volume(each.block), 1024);
+        }
+        return sum;
+    }
+
+    /// What an operator without a prediction goes through, from which a law can be fitted.
+    void count_for_a_fit(OperatorRow& row, const Call& call, const Instance& instance) const {
+        const ElementType type = type_in(row.kernel);
+        row.counts = counts_of(call, type);
+        row.law = law_name(call, bare_operator(row.name), type);
+        add_launches(row.counts, launched(instance));
     }
 
     static void take(OperatorRow& row, const Understood& found) {
@@ -301,6 +332,7 @@ class RowBuilder {
         row.low = one.answer.low * count;
         row.high = one.answer.high * count;
         row.lower_bound = one.lower_bound * count;
+        row.rule = one.rule * count;
         row.bound = one.bound;
         row.limiter = one.limiter;
         row.evidence = one.answer.grade;

@@ -72,6 +72,7 @@ struct OperatorRow {
     std::vector<model::Step> steps{};    ///< of one call
     Counts counts{};                     ///< of one call: what laws of templates see
     std::string law{};                   ///< the name of such a law
+    Time rule{};                         ///< of all calls by the model's own rule; zero: none
     model::WorkloadPrediction answer{};  ///< of one call; without parts if there is no prediction
 };
 
@@ -85,11 +86,14 @@ struct RangeRow {
 };
 
 enum class SavingKind : std::uint8_t {
-    idle,    ///< the host launched late: a graph or fewer launches
-    fusion,  ///< neighbouring streaming kernels that could be one
-    slower,  ///< slower than a good kernel of its kind
-    copies,  ///< copies and casts that change only the layout or the type
-    overlap  ///< communication during which nothing else runs
+    idle,       ///< the host launched late: a graph or fewer launches
+    fusion,     ///< neighbouring streaming kernels that could be one
+    slower,     ///< slower than a good kernel of its kind
+    copies,     ///< copies and casts that change only the layout or the type
+    overlap,    ///< communication during which nothing else runs
+    precision,  ///< products in 16 bits
+    layout,     ///< images with channels last
+    attention   ///< a fused kernel for scores, softmax and values
 };
 
 /// A possible saving, with its predicted size.

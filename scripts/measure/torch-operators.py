@@ -5,12 +5,13 @@
 
 One row for each operator that launched kernels: the call as the profiler recorded it (four lists joined by '|', which
 ridge reads as it reads a trace), the median time of its kernels with a cold and with a warm L2, and names, grids,
-blocks, registers and shared memory of the kernels. `torch_operator_cases.py`, beside this script, draws the calls.
-Rows are written while it runs.
+blocks, registers and shared memory of the kernels. `torch_operator_cases.py`, beside this script, draws the calls; with `--cases`
+torch_operator_networks calls have the sizes of real layers, and with torch_network_cases a case is a step of a network, with a row for
+each of its operators (`calls`: how often the step calls it). Rows are written while it runs.
 
 Method. The time of an operator is the sum of its kernels' durations from CUPTI activity records (torch.profiler),
-without dispatch and gaps. A case runs four times: twice after 256 MB were written (`cold_us`: the first operator of
-the case finds nothing in L2), twice right after itself (`warm_us`). Files of profiles are read by other processes.
+without dispatch and gaps. After two runs to warm up, a case runs five times: twice after 256 MB were written (`cold_us`:
+the first operator of the case finds nothing in L2), three times right after itself (`warm_us`); a network twice. Files of profiles are read by other processes.
 
 Limits: results are not compared with a reference. Gradients run in the order of autograd, so that their inputs may
 be in L2 in both states.
@@ -19,6 +20,7 @@ import argparse
 import collections
 import csv
 import gc
+import importlib
 import json
 import multiprocessing
 import os
@@ -28,7 +30,8 @@ import sys
 import tempfile
 import time
 
-FIELDS = ["case", "name", "op", "inputs", "cold_us", "warm_us", "spread", "kernels"]
+FIELDS = ["case", "name", "op", "inputs", "cold_us", "warm_us", "spread", "calls", "kernels"]
+STATES = ("cold", "warm", "warm", "cold", "warm")
 ON_GPU = ("kernel", "gpu_memcpy", "gpu_memset")
 LONGEST_NAME = 180
 
@@ -94,6 +97,7 @@ def row_of(key, runs, launched, _):
     return {"case": key[0], "name": key[1], "op": key[2], "inputs": key[3],
             "cold_us": round(middle["cold"], 3) if times["cold"] else "",
             "warm_us": round(middle["warm"], 3) if warm else "", "spread": round(spread, 3) if warm else "",
+            "calls": max(map(len, runs.values())),
             "kernels": text_of(kernels_of(launched))}
 
 
@@ -102,7 +106,8 @@ class Measurer:
 
     def __init__(self, options):
         import torch
-        import torch_operator_cases as cases
+        cases = importlib.import_module(options.cases)
+        self.states = getattr(cases, "STATES", STATES)
         self.torch, self.cases, self.options = torch, cases, options
         self.on_gpu = torch.cuda.is_available()
         if not self.on_gpu:
@@ -116,7 +121,8 @@ class Measurer:
         if self.on_gpu:
             self.torch.cuda.synchronize()
 
-    def run_case(self, index):
+    def prepare(self, index):
+        """The case of an index after two runs; None if it is refused or takes too long."""
         torch = self.torch
         torch.manual_seed(index)
         name = "?"
@@ -127,25 +133,39 @@ class Measurer:
             begin = time.monotonic()
             run()
             self.wait()
-            if time.monotonic() - begin > self.options.longest:
-                self.left_out[name + " (long)"] += 1
-                return
-            for state in ("cold", "warm", "warm", "cold", "warm"):
+            if time.monotonic() - begin <= self.options.longest:
+                return index, name, run
+            self.left_out[name + " (long)"] += 1
+        except Exception as error:  # noqa: BLE001: a refused call is no reason to stop
+            self.leave_out(name, error)
+        return None
+
+    def leave_out(self, name, error):
+        if "CUDA error" in str(error):
+            raise error
+        self.left_out[f"{name}: {str(error).splitlines()[0][:100] if str(error) else type(error)}"] += 1
+
+    def run_case(self, index, name, run):
+        try:
+            for state in self.states:
                 if state == "cold":
                     self.written.fill_(1.0)
-                with torch.profiler.record_function(f"case {index} {name} {state}"):
+                with self.torch.profiler.record_function(f"case {index} {name} {state}"):
                     run()
                     self.wait()
-        except Exception as error:  # noqa: BLE001: a refused call is no reason to stop
-            self.left_out[f"{name}: {str(error).splitlines()[0][:100] if str(error) else type(error)}"] += 1
+        except Exception as error:  # noqa: BLE001
+            self.leave_out(name, error)
 
     def batch(self, first, path):
         torch = self.torch
+        prepared = [self.prepare(index) for index in range(first, first + self.options.batch)]
         with torch.profiler.profile(activities=self.activities, record_shapes=True) as profile:
-            for index in range(first, first + self.options.batch):
-                self.run_case(index)
+            for case in prepared:
+                if case is not None:
+                    self.run_case(*case)
             self.wait()
         profile.export_chrome_trace(path)
+        del prepared
         gc.collect()
         if self.on_gpu:
             torch.cuda.empty_cache()
@@ -198,6 +218,7 @@ def main():
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--seed", type=int, default=38)
     parser.add_argument("--seconds", type=float, default=240.0)
+    parser.add_argument("--cases", default="torch_operator_cases", help="the module that draws them")
     parser.add_argument("--first", type=int, default=0, help="index of the first case")
     parser.add_argument("--last", type=int, default=1 << 40)
     parser.add_argument("--batch", type=int, default=24, help="cases of one profile")

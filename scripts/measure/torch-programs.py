@@ -26,11 +26,14 @@ import time
 import torch
 
 import torch_programs as table
+from torch_programs_judges import JUDGES
 from torch_programs_more import BESIDE
+from torch_programs_pairs import BESIDE as PAIRED
 
 FIELDS = ["program", "half", "wall_us", "least_wall_us", "kernel_us", "kernels", "allocated_before", "peak_bytes", "requested_peak",
           "reserved_bytes", "device", "torch", "reason"]
-COMPILED = {"llama_compiled": 1, "convnet_compiled": 2}
+COMPILED = {"llama_compiled": 1, "convnet_compiled": 2, "compiled_decoder": 1, "fast_chain": 3,
+            "compiled_segmenter": 4}
 
 
 def walls(step, seconds=1.5):
@@ -78,13 +81,14 @@ def record(step, path):
 
 
 def measure(name, options):
-    build = table.PROGRAMS.get(name) or BESIDE[name]
-    row = {"program": name, "half": "beside" if name in BESIDE else
-           "unseen" if name in table.half("unseen") else "seen",
+    tables = {"": table.PROGRAMS, "beside": BESIDE, "judge": JUDGES, "judge beside": PAIRED}
+    which, build = next((which, found[name]) for which, found in tables.items() if name in found)
+    row = {"program": name, "half": which or ("unseen" if name in table.half("unseen") else "seen"),
            "device": torch.cuda.get_device_name(), "torch": torch.__version__}
     torch.manual_seed(1)
     try:
-        step = build(table.Context("cuda"))
+        with torch.device("cuda" if which.startswith("judge") else "cpu"):
+            step = build(table.Context("cuda"))
         for _ in range(3):
             step()
         times = walls(step)
@@ -104,14 +108,15 @@ def main():
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--seconds", type=float, default=200.0)
     parser.add_argument("--only", type=lambda text: text.split(","), default=[])
+    parser.add_argument("--judges", action="store_true", help="the programs of torch_programs_judges.py")
     parser.add_argument("--repeat", default="", help="NAME:COUNT, several traces of programs, with commas between them")
     options = parser.parse_args()
     options.repeats = {name: int(count) for name, _, count in (each.partition(":") for each in options.repeat.split(",") if each)}
     options.out.mkdir(parents=True, exist_ok=True)
     torch.backends.cuda.matmul.allow_tf32 = False
-    names = options.only or [*table.PROGRAMS, *BESIDE]
+    names = options.only or ([*JUDGES, *PAIRED] if options.judges else [*table.PROGRAMS, *BESIDE])
     random.Random(table.SPLIT_SEED).shuffle(names)
-    names.sort(key=lambda name: COMPILED.get(name, 0))
+    names.sort(key=lambda name: COMPILED.get(name, 2 if name in PAIRED else 0))
     start = time.monotonic()
     with open(options.out / "steps.csv", "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, FIELDS)

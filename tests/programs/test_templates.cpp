@@ -63,6 +63,80 @@ TEST_CASE("a convolution's law is named by direction, form, width and layout", "
     CHECK(law_name(call, "triton_red_fused_add_3", ElementType::unknown) == "triton_red");
 }
 
+TEST_CASE("rows lie along the dimensions that a call names", "[templates]") {
+    const Counts scanned =
+        counts_of(counted_call("aten::cumsum", R"(["float","Scalar",""]|[[4,16,64,1536],[],[]]|)"
+                                               R"([[1572864,98304,1536,1],[],[]]|["","2",""])"),
+                  ElementType::unknown);
+    CHECK(scanned[Count::columns] == 64);
+    CHECK(scanned[Count::rows] == 4 * 16 * 1536);
+    CHECK(scanned[Count::across] == 4 * 16 * 64 * 1536);  // neighbours are of different rows
+    const Counts summed = counts_of(
+        counted_call("aten::sum", R"(["float","ScalarList","Scalar",""]|[[8,32,100],[],[],[]]|)"
+                                  R"([[3200,100,1],[],[],[]]|["","[1, 2]","False",""])"),
+        ElementType::unknown);
+    CHECK(summed[Count::columns] == 3200);
+    CHECK(summed[Count::results] == 8);
+    CHECK(summed[Count::across] == 0);
+    CHECK(summed[Count::unaligned] == 0);
+    const Counts odd = counts_of(
+        counted_call("aten::_softmax", R"(["c10::BFloat16","Scalar","Scalar"]|[[6,3137],[],[]]|)"
+                                       R"([[3137,1],[],[]]|["","-1","False"])"),
+        ElementType::unknown);
+    CHECK(odd[Count::unaligned] == 6 * 3137);
+}
+
+TEST_CASE("a generated kernel reads of a table what it has elements for", "[templates]") {
+    const Counts counts =
+        counts_of(counted_call("triton_red_fused_embedding_0",
+                               R"(["c10::BFloat16","c10::BFloat16","Scalar","Scalar"]|)"
+                               R"([[128256,2048],[2048,2048],[],[]]|[[2048,1],[2048,1],[],[]]|)"
+                               R"(["","","16","2048"])"),
+                  ElementType::unknown);
+    CHECK(counts[Count::elements] == 16 * 2048);
+    CHECK(counts[Count::bytes] == 2 * 2 * 16 * 2048);
+}
+
+TEST_CASE("batch norms, solves of one vector and places of a mask have laws of their own",
+          "[templates]") {
+    const auto named = [](const char* name, const char* inputs) {
+        const Call call = counted_call(name, inputs);
+        return law_name(call, bare_operator(call.name), ElementType::unknown);
+    };
+    CHECK(named("aten::cudnn_batch_norm",
+                R"(["float","float","float","float","float","Scalar"]|)"
+                R"([[4,8,6,6],[8],[8],[8],[8],[]]|[[288,36,6,1],[1],[1],[1],[1],[]]|)"
+                R"(["","","","","","True"])") == "cudnn_batch_norm.first");
+    CHECK(named("aten::native_batch_norm",
+                R"(["float","float","float","float","float","Scalar"]|)"
+                R"([[4,8,6,6],[8],[8],[8],[8],[]]|[[288,1,48,8],[1],[1],[1],[1],[]]|)"
+                R"(["","","","","","True"])") == "native_batch_norm.last");
+    CHECK(named("aten::cudnn_batch_norm",
+                R"(["float","float","float","float","float","Scalar"]|)"
+                R"([[4,8,6,6],[8],[8],[8],[8],[]]|[[288,36,6,1],[1],[1],[1],[1],[]]|)"
+                R"(["","","","","","False"])") == "cudnn_batch_norm.fixed");
+    CHECK(
+        named(
+            "aten::linalg_solve_triangular",
+            R"(["float","float","Scalar"]|[[64,64],[64,1],[]]|[[64,1],[1,1],[]]|["","","True"])") ==
+        "linalg_solve_triangular.vector");
+    CHECK(named("aten::where", R"(["bool"]|[[64,2]]|[[2,1]]|[""])") == "nonzero");
+}
+
+TEST_CASE("turns count one block for each channel on all multiprocessors", "[templates]") {
+    static const model::Machine machine = model::make_machine(model::catalogue().at("h200-sxm"));
+    Template law;
+    law.turns[static_cast<std::size_t>(Count::planes)] = 2.0;
+    Counts counts;
+    counts[Count::planes] = 1e6;
+    counts[Count::channels] = 1.0;
+    const Time one = time_of(law, counts, machine).time;
+    counts[Count::channels] = static_cast<double>(machine.sm_count);
+    CHECK(time_of(law, counts, machine).time.base() == Approx(one.base()));
+    counts[Count::channels] += 1.0;
+    CHECK(time_of(law, counts, machine).time.base() == Approx(2.0 * one.base()));
+}
+
 TEST_CASE("a law adds its fixed time, bytes, clocks and chains", "[templates]") {
     static const model::Machine machine = model::make_machine(model::catalogue().at("h200-sxm"));
     Template law{.fixed = 2.0 * units::us, .bytes = 1.5, .low = 0.8, .high = 1.3};

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""How well `ridge trace` predicts the recorded programs, and what it says that a wrong one would save (docs/traces.md).
+
+    scripts/accuracy/programs.py --ridge build/dev/ridge records/torch-programs records/torch-programs-judge
+
+A folder has NAME.json.gz and h200.csv of scripts/measure/torch-programs.py. For each program: the error weighted by operator, that of
+the total, the share of kernel time within the 80 % band, and the share that is predicted; then means by half, and the pairs: the time
+that the savings of the wrong program leave of its kernels, beside what the right program takes.
+"""
+import argparse
+import collections
+import csv
+import json
+import pathlib
+import statistics
+import subprocess
+
+# What each wrong program lacks, and the program that has it.
+PAIRS = {"wrong_layout": ("layout", "resnet_last"), "wrong_precision": ("precision", "vit_amp"), "wrong_attention": ("attention", "right_attention"),
+         "wrong_eager": ("idle", "decode_graph"), "slow_layout": ("layout", "fast_layout"), "slow_precision": ("precision", "fast_precision"),
+         "slow_attention": ("attention", "fast_precision"), "slow_chain": ("fusion", "fast_chain"), "slow_launches": ("idle", "fast_launches")}
+
+
+def report_of(ridge, path):
+    return json.loads(subprocess.run([ridge, "trace", str(path), "--format", "json"], check=True, capture_output=True).stdout)
+
+
+def figures(report):
+    rows = [row for row in report["operators"] if row.get("predicted_us") is not None]
+    measured = sum(row["measured_us"] for row in rows)
+    if not measured:
+        return None
+    return {"error": sum(abs(row["predicted_us"] - row["measured_us"]) for row in rows) / measured,
+            "total": sum(row["predicted_us"] for row in rows) / measured - 1.0,
+            "band": sum(row["measured_us"] for row in rows if row["low_us"] <= row["measured_us"] <= row["high_us"]),
+            "predicted": measured, "time": report["kernel_time_us"]}
+
+
+def pair_line(name, reports, steps):
+    kind, right = PAIRS[name]
+    wanted = [each for each in reports[name]["savings"] if each["kind"] == kind]
+    saved = sum(each["saves_us"] for each in wanted)
+    if kind == "idle":  # a profiled host is slower, so only what is left can be compared
+        before, after = reports[name]["span_us"], float(steps[right]["wall_us"])
+    else:
+        before, after = float(steps[name]["kernel_us"]), float(steps[right]["kernel_us"])
+    return (f"{name:18s} {kind:10s} {before:9.0f} us, then predicted {before - saved:9.0f}, measured {after:9.0f}: "
+            f"{100 * ((before - saved) / after - 1):+.0f} %")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="+", type=pathlib.Path)
+    parser.add_argument("--ridge", default="build/dev/ridge")
+    options = parser.parse_args()
+    steps, reports, halves = {}, {}, collections.defaultdict(list)
+    for folder in options.folders:
+        with open(folder / "h200.csv", encoding="utf-8") as file:
+            steps |= {row["program"]: row for row in csv.DictReader(file) if not row["reason"]}
+        for path in sorted(folder.glob("*.json.gz")):
+            name = path.name.removesuffix(".json.gz")
+            if name not in steps:
+                continue
+            reports[name] = report_of(options.ridge, path)
+            found = figures(reports[name])
+            if found is None:
+                continue
+            halves[steps[name]["half"]].append((name, found))
+            print(f"{name:22s} {steps[name]['half']:14s} error {100 * found['error']:5.1f} %  total {100 * found['total']:+6.1f} %  "
+                  f"in band {100 * found['band'] / found['predicted']:3.0f} %  predicted {100 * found['predicted'] / found['time']:3.0f} %")
+    for half, found in halves.items():
+        errors, totals = ([each[key] for _, each in found] for key in ("error", "total"))
+        print(f"{half}: {len(found)} programs; error {100 * statistics.mean(errors):.1f} %, median {100 * statistics.median(errors):.1f}, "
+              f"worst {100 * max(errors):.0f}; total {100 * statistics.mean(map(abs, totals)):.1f} %, worst {100 * max(map(abs, totals)):.0f}; "
+              f"in band {100 * sum(each['band'] for _, each in found) / sum(each['predicted'] for _, each in found):.0f} % of kernel time; "
+              f"predicted {100 * sum(each['predicted'] for _, each in found) / sum(each['time'] for _, each in found):.0f} %")
+    for name in PAIRS:
+        if name in reports and PAIRS[name][1] in reports:
+            print(pair_line(name, reports, steps))
+
+
+if __name__ == "__main__":
+    main()
