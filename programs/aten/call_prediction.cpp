@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "programs/aten/least_change.h"
 #include "programs/aten/operations.h"
 #include "programs/graph/costs.h"
 
@@ -80,6 +81,10 @@ CallPrediction predict(const Understood& call, const model::Machine& machine) {
         take_law(one, time_of(*call.law, call.counts, machine, one.answer.time));
     }
     return one;
+}
+
+double least_change() {
+    return cost("changes.least");
 }
 
 }  // namespace ridge::programs

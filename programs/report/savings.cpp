@@ -226,10 +226,12 @@ class FusionFinder {
     std::map<std::vector<std::int32_t>, Sum> chains_;
 };
 
-/// Rows that took longer than the upper end of their band.
+/// Rows that took longer than the upper end of their band. A data sheet says what a GPU could reach, not
+/// what its library reaches: no verdict rests on it alone.
 void add_slower(const Rows& rows, std::vector<Saving>& found) {
     for (const OperatorRow& row : rows.rows) {
         if (!row.predicted || row.measured <= row.high || row.basis != Basis::shapes) continue;
+        if (row.evidence < model::Grade::related) continue;
         found.push_back({.kind = SavingKind::slower,
                          .what = with_shape(row),
                          .count = row.count,

@@ -6,13 +6,14 @@
 #include <numeric>
 
 #include "hardware/units.h"
+#include "programs/report/changes.h"
 #include "programs/report/savings.h"
 
 namespace ridge::programs {
 namespace {
 
-constexpr std::array<std::string_view, 5> saving_names{"idle", "fusion", "slower", "copies",
-                                                       "overlap"};
+constexpr std::array<std::string_view, 8> saving_names{
+    "idle", "fusion", "slower", "copies", "overlap", "precision", "layout", "attention"};
 
 /// Computes shares and errors over the rows, weighted by their measured time.
 void sum_up(TraceReport& report) {
@@ -172,6 +173,11 @@ TraceReport report_of(const Trace& trace, const model::Machine& machine, Target 
     const std::vector<Instance> instances = instances_of(trace);
     Rows rows = rows_of(trace, instances, machine);
     report.savings = savings_of(instances, rows, report.timeline, machine);
+    for (Saving& change : changes_of(trace, instances, rows, machine)) {
+        report.savings.push_back(std::move(change));
+    }
+    std::stable_sort(report.savings.begin(), report.savings.end(),
+                     [](const Saving& a, const Saving& b) { return a.saves() > b.saves(); });
     order_rows(report, trace, instances, std::move(rows));
     add_host_late(report);
     add_ranges(report, trace);

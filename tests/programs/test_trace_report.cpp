@@ -5,6 +5,7 @@
 #include "programs/report/trace_report.h"
 #include "programs/traces/trace_builder.h"
 #include "tests/catch.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace ridge;
 using namespace ridge::programs;
@@ -183,10 +184,85 @@ TEST_CASE("the same program on another GPU", "[report]") {
     for (const OperatorRow& row : elsewhere.operators) CHECK(row.slower == Time{});
 }
 
+TEST_CASE("no verdict of slowness rests on a data sheet alone", "[report]") {
+    const ridge::test::TemporaryFile file(
+        R"({"traceEvents":[{"ph":"X","cat":"cpu_op","name":"aten::mm","tid":1,"ts":0,"dur":5,"args":{)"
+        R"("External id":1,"Input type":["c10::BFloat16","c10::BFloat16"],)"
+        R"("Input Dims":[[4096,4096],[4096,4096]],"Input Strides":[[4096,1],[4096,1]],)"
+        R"("Concrete Inputs":["",""]}},{"ph":"X","cat":"kernel","name":"gemm","tid":7,"ts":2,)"
+        R"("dur":90000,"args":{"External id":1,"stream":7}}]})");
+    const Trace trace = read_trace(file.path());
+    const auto report_for = [&trace](const char* gpu) {
+        return report_of(trace, model::make_machine(model::catalogue().at(gpu)));
+    };
+    CHECK(saving_with(report_for("h200-sxm"), SavingKind::slower, "mm") != nullptr);
+    const TraceReport sheet = report_for("mi300x");
+    REQUIRE(sheet.operators.size() == 1);
+    CHECK(sheet.operators[0].measured > sheet.operators[0].high);
+    CHECK(saving_with(sheet, SavingKind::slower, "") == nullptr);
+}
+
 TEST_CASE("an empty trace has an empty report", "[report]") {
     const TraceReport report =
         report_of(Trace{}, model::make_machine(model::catalogue().at("h200-sxm")));
     CHECK(report.operators.empty());
     CHECK(report.savings.empty());
     CHECK(report.attributed_share == 0.0);
+}
+
+TEST_CASE("changes of a whole program: 16 bits, channels last, fused attention", "[report]") {
+    const auto operation = [](const char* name, const char* arguments, int start, double kernel,
+                              int id) {
+        const std::string number = std::to_string(id);
+        return R"({"ph":"X","cat":"cpu_op","name":")" + std::string(name) + R"(","tid":1,"ts":)" +
+               std::to_string(start) + R"(,"dur":5,"args":{"External id":)" + number + "," +
+               arguments + R"(}},{"ph":"X","cat":"kernel","name":"k","tid":7,"ts":)" +
+               std::to_string(start + 2) + R"(,"dur":)" + std::to_string(kernel) +
+               R"(,"args":{"External id":)" + number + R"(,"stream":7}})";
+    };
+    const auto report_on_text = [](const std::string& text) {
+        const ridge::test::TemporaryFile file(
+            R"({"deviceProperties":[{"id":0,"name":"NVIDIA H200"}],"traceEvents":[)" + text + "]}");
+        return report_of(read_trace(file.path()),
+                         model::make_machine(model::catalogue().at("h200-sxm")));
+    };
+    const TraceReport wide = report_on_text(
+        operation("aten::mm",
+                  R"("Input type":["float","float"],"Input Dims":[[8192,4096],[4096,4096]],)"
+                  R"("Input Strides":[[4096,1],[4096,1]],"Concrete Inputs":["",""])",
+                  0, 6000.0, 1));
+    const Saving* const narrower = saving_with(wide, SavingKind::precision, "bf16");
+    REQUIRE(narrower != nullptr);
+    CHECK(narrower->then < narrower->now * 0.2);  // tensor cores of 16 bits instead of fp32 pipes
+    CHECK(narrower->then > narrower->now * 0.04);
+
+    const TraceReport planes = report_on_text(operation(
+        "aten::cudnn_convolution",
+        R"("Input type":["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar"],)"
+        R"("Input Dims":[[64,64,56,56],[64,64,3,3],[],[],[],[]],)"
+        R"("Input Strides":[[200704,3136,56,1],[576,9,3,1],[],[],[],[]],)"
+        R"("Concrete Inputs":["","","[1, 1]","[1, 1]","[1, 1]","1"])",
+        0, 200.0, 1));
+    const Saving* const turned = saving_with(planes, SavingKind::layout, "channels last");
+    REQUIRE(turned != nullptr);
+    CHECK(turned->then < turned->now);
+
+    const char* const scores =
+        R"("Input type":["c10::BFloat16","c10::BFloat16"],"Input Dims":[[64,1024,64],[64,64,1024]],)"
+        R"("Input Strides":[[65536,64,1],[65536,1,64]],"Concrete Inputs":["",""])";
+    const char* const weights =
+        R"("Input type":["c10::BFloat16","Scalar","Scalar"],"Input Dims":[[64,1024,1024],[],[]],)"
+        R"("Input Strides":[[1048576,1024,1],[],[]],"Concrete Inputs":["","-1","False"])";
+    const char* const mixed =
+        R"("Input type":["c10::BFloat16","c10::BFloat16"],"Input Dims":[[64,1024,1024],[64,1024,64]],)"
+        R"("Input Strides":[[1048576,1024,1],[65536,64,1]],"Concrete Inputs":["",""])";
+    const TraceReport parts = report_on_text(operation("aten::bmm", scores, 0, 100.0, 1) + "," +
+                                             operation("aten::_softmax", weights, 200, 100.0, 2) +
+                                             "," + operation("aten::bmm", mixed, 400, 100.0, 3));
+    const Saving* const fused = saving_with(parts, SavingKind::attention, "one kernel");
+    REQUIRE(fused != nullptr);
+    CHECK(fused->now.in(units::us) == Approx(300.0));
+    CHECK(fused->then < fused->now * 0.5);
+    CHECK(saving_with(parts, SavingKind::precision, "") == nullptr);
+    CHECK(saving_with(parts, SavingKind::layout, "") == nullptr);
 }
