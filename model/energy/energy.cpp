@@ -103,15 +103,9 @@ const MatmulParameters* pipe_of(const Machine& machine, DataType type) {
 /// of the tensor cores that the power limit leaves does. (eq. EN4)
 double droop_of(const Prediction& prediction, DataType type, const Machine& machine) {
     const MatmulParameters* const pipe = pipe_of(machine, type);
-    Time time;
-    for (const Term& term : prediction.terms) {
-        if (term.resource == Resource::tensor) time += term.time;
-    }
-    const double most = (prediction.peak * time).base();
-    if (pipe == nullptr || most <= 0.0) return 1.0;
-    const double share = prediction.work.tensor.base() / most;
-    const bool by_power = share >= pipe->sustained_fraction && share < pipe->burst_fraction;
-    return by_power ? share / pipe->burst_fraction : 1.0;
+    const auto* const limited = noted<note::PowerLimited>(prediction);
+    if (pipe == nullptr || limited == nullptr) return 1.0;
+    return std::min(1.0, limited->share / pipe->burst_fraction);
 }
 
 /// The operation at any clock.

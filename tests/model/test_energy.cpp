@@ -118,14 +118,19 @@ TEST_CASE("the clock of a short run falls with the rate that the power limit lea
     pipe.sustained_fraction = 0.6;
     gpu.matmul.pipes.at(static_cast<std::size_t>(MatmulPipe::tensor)) = pipe;
     // Zeros keep the limit: steady work runs at the highest clock, whatever the short run had.
-    const auto period = [&](double flop) {
-        const auto e = estimate(toy_product(flop, 0.0), gpu, {.data = DataPattern::zeros});
+    const auto period = [&](Prediction product) {
+        const auto e = estimate(product, gpu, {.data = DataPattern::zeros});
         CHECK(e.clock == gpu.boost_clock);
         return e.period.in(units::ms);
     };
-    CHECK(period(7e11) == Approx(0.7 / 0.8));  // a long product, which ran at 0.7 of the peak
-    CHECK(period(8.5e11) == Approx(1.0));      // faster than any that the limit holds
-    CHECK(period(5e11) == Approx(1.0));        // slower for another reason
+    const auto limited = [](double flop, double share) {
+        Prediction product = toy_product(flop, 0.0);
+        product.note(note::PowerLimited{.share = share});
+        return product;
+    };
+    CHECK(period(limited(7e11, 0.7)) == Approx(0.7 / 0.8));  // a long product
+    CHECK(period(limited(8.5e11, 0.85)) == Approx(1.0));     // as fast as the shortest
+    CHECK(period(toy_product(5e11, 0.0)) == Approx(1.0));    // slower for another reason
 }
 
 TEST_CASE("warmth adds leakage, and a GPU that nobody measured has a wide band") {
