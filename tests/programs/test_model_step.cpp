@@ -253,7 +253,19 @@ TEST_CASE("serving more sequences gives more tokens per second and a longer time
     CHECK_FALSE(best_within(points, {.tpot = 0.5 * points[0].tpot}).has_value());
 }
 
-// Targets are 50 ms and 1 ms (scripts/bench); the bounds here leave room for sanitizers.
+// Targets are 50 ms and 1 ms (scripts/bench); sanitizers take five times as long as this build.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr double most_front = 2.0;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+constexpr double most_front = 2.0;
+#else
+constexpr double most_front = 0.6;
+#endif
+#else
+constexpr double most_front = 0.6;
+#endif
+
 TEST_CASE("a front over 64 batches and 4 degrees of parallelism is quick") {
     const Architecture a = find_model("llama-3.3-70b");
     const model::Machine machine = model::make_machine(model::catalogue().at("h200-sxm"));
@@ -262,7 +274,7 @@ TEST_CASE("a front over 64 batches and 4 degrees of parallelism is quick") {
     const std::clock_t begin = std::clock();
     CHECK(serve(a, load, machine, 0).size() == 256);
     const double front = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-    CHECK(front < 1.0);
+    CHECK(front < most_front);
     for (int i = 0; i < 10; ++i) {
         const ModelStep step = make_step(a, {.phase = Phase::decode, .batch = 8, .seq = 2048});
         CHECK(memory_of(step).peak > 0);
