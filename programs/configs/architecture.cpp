@@ -109,8 +109,10 @@ Architecture Architecture::stage(std::int64_t index, std::int64_t stages) const 
     const auto bound = [&](std::int64_t i) { return i * layers() / stages; };
     Architecture part = *this;
     part.first_layer = first_layer + bound(index);
-    part.layer_kinds.assign(layer_kinds.begin() + bound(index),
-                            layer_kinds.begin() + bound(index + 1));
+    const auto at = [&](std::int64_t i) {
+        return layer_kinds.begin() + static_cast<std::ptrdiff_t>(bound(i));
+    };
+    part.layer_kinds.assign(at(index), at(index + 1));
     part.embeds = embeds && index == 0;
     part.ends = ends && index + 1 == stages;
     return part;
