@@ -211,13 +211,27 @@ def check_heavy(browser, root):
     check("expected" in text, f"after a cancel nothing is answered: {text[:200]}")
 
 
+def settled_controls(browser):
+    """How many controls take the focus, once nothing is awaited and their list has not changed for half a second."""
+    return browser.run("""(async () => {
+        const seen = () => [...document.querySelectorAll('main a[href], main button, main select, main input, main summary, main [tabindex="0"]')].filter((n) => n.checkVisibility() && !n.closest('details:not([open]) > :not(summary)'));
+        let last = seen();
+        for (let i = 0, same = 0; i < 200 && same < 10; ++i) {
+            await new Promise((done) => setTimeout(done, 50));
+            const now = seen();
+            same = !document.querySelector('.stale, .waiting') && now.length === last.length && now.every((n, at) => n === last[at]) ? same + 1 : 0;
+            last = now;
+        }
+        return last.length;
+    })()""")
+
+
 def check_keyboard(browser):
     """Every view by keyboard alone: links, controls and charts take the focus in turn, visibly, and answer to keys."""
     for view in VIEWS:
         show(browser, "#" + view)
-        settle(browser, 300)
+        wanted = settled_controls(browser)
         browser.run("document.activeElement.blur(); document.querySelector('#views a').focus()")
-        wanted = browser.run("[...document.querySelectorAll('main a[href], main button, main select, main input, main summary, main [tabindex=\"0\"]')].filter((n) => n.checkVisibility() && !n.closest('details:not([open]) > :not(summary)')).length")
         reached = set()
         for _ in range(wanted + 12):
             browser.press("Tab", number=9)
