@@ -15,7 +15,11 @@ using programs::StepBatch;
 using programs::StepTimes;
 
 programs::SteadyLoad load_of(std::int64_t chunk, std::int64_t batch, const DeploymentQuestion& q) {
-    return {.chunk = chunk, .batch = batch, .prompt = q.prompt, .answer = q.answer};
+    return {.chunk = chunk,
+            .batch = batch,
+            .prompt = q.prompt,
+            .answer = q.answer,
+            .sharing = q.sharing};
 }
 
 /// What is shared by candidates that differ in copies, tokens of a step and batch.
@@ -37,8 +41,12 @@ class Search {
 
   private:
     [[nodiscard]] std::vector<Deployment> servers(const Place& place) const;
+    void add_layouts(std::vector<Deployment>& all, const Place& place,
+                     const Deployment& variant) const;
     void try_server(Server& server);
-    void try_chunk(Server& server, std::int64_t chunk, std::int64_t batch);
+    [[nodiscard]] std::int64_t room(const Server& server, std::int64_t chunk,
+                                    std::int64_t batch) const;
+    void try_chunk(Server& server, const programs::SteadyLoad& load);
     void try_separate(Server& server, std::int64_t chunk, std::int64_t batch);
     void add(DeploymentRow row, const Server& server);
 
@@ -62,10 +70,32 @@ bool listed(const std::vector<std::int64_t>& values, std::int64_t value) {
     return values.empty() || std::find(values.begin(), values.end(), value) != values.end();
 }
 
-std::vector<Deployment> Search::servers(const Place& place) const {
+void Search::add_layouts(std::vector<Deployment>& all, const Place& place,
+                         const Deployment& variant) const {
     const std::int64_t most = *std::max_element(question_.gpus.begin(), question_.gpus.end());
-    std::vector<Deployment> all;
     const bool experts = architecture_.most("experts") > 0;
+    for (const std::int64_t stages : question_.pipelines) {
+        for (std::int64_t tp = 1; tp * stages <= most; tp *= 2) {
+            if (tp * stages > 1 && !place.machine->fabric) continue;
+            if (!listed(question_.layouts.tensor_parallel, tp)) continue;
+            for (std::int64_t dp = 1; dp * tp * stages <= most; dp *= 2) {
+                if (dp > 1 && (!experts || stages > 1)) break;
+                Deployment d = variant;
+                d.tensor = tp;
+                d.data = dp;
+                d.pipeline = stages;
+                d.experts = experts && tp * dp > 1;
+                if (!listed(question_.layouts.expert_parallel, d.experts ? tp * dp : 1)) {
+                    continue;
+                }
+                if (possible(architecture_, d)) all.push_back(d);
+            }
+        }
+    }
+}
+
+std::vector<Deployment> Search::servers(const Place& place) const {
+    std::vector<Deployment> all;
     const programs::Quantisation as_stored =
         format_of(architecture_, programs::Quantisation::stored, model::size_of(question_.type))
             .quantisation;
@@ -73,25 +103,11 @@ std::vector<Deployment> Search::servers(const Place& place) const {
         // A checkpoint that has fewer bits already.
         const bool first = quantisation == question_.quantisations.front();
         if (!first && as_stored != programs::Quantisation::none) continue;
-        for (const std::int64_t stages : question_.pipelines) {
-            for (std::int64_t tp = 1; tp * stages <= most; tp *= 2) {
-                if (tp * stages > 1 && !place.machine->fabric) continue;
-                if (!listed(question_.layouts.tensor_parallel, tp)) continue;
-                for (std::int64_t dp = 1; dp * tp * stages <= most; dp *= 2) {
-                    if (dp > 1 && (!experts || stages > 1)) break;
-                    Deployment d{.tensor = tp,
-                                 .data = dp,
-                                 .pipeline = stages,
-                                 .experts = experts && tp * dp > 1,
-                                 .type = question_.type,
-                                 .cache_type = question_.cache_type,
-                                 .quantisation = quantisation};
-                    if (!listed(question_.layouts.expert_parallel, d.experts ? tp * dp : 1)) {
-                        continue;
-                    }
-                    if (possible(architecture_, d)) all.push_back(d);
-                }
-            }
+        for (Deployment variant : question_.variants) {
+            variant.type = question_.type;
+            variant.cache_type = question_.cache_type;
+            variant.quantisation = quantisation;
+            add_layouts(all, place, variant);
         }
     }
     return all;
@@ -112,23 +128,26 @@ void Search::add(DeploymentRow row, const Server& server) {
     rows_.push_back(std::move(row));
 }
 
-void Search::try_chunk(Server& server, std::int64_t chunk, std::int64_t batch) {
-    const programs::SteadyLoad load = load_of(chunk, batch, question_);
+void Search::try_chunk(Server& server, const programs::SteadyLoad& load) {
+    const std::int64_t batch = load.batch;
+    if (batch * (1 + server.deployment.speculation.tokens()) >= load.chunk) return;
     const programs::Steady s = steady_state(server.times, load);
-    if (!s.keeps_up || batch >= chunk) return;
+    if (!s.keeps_up) return;
     for (const std::int64_t gpus : question_.gpus) {
         Deployment d = server.deployment;
         if (gpus % d.gpus_of_replica() != 0) continue;
         d.replicas = gpus / d.gpus_of_replica();
         if (!listed(question_.layouts.copies, d.replicas)) continue;
-        d.chunk = chunk;
+        d.chunk = load.chunk;
         d.sequences = batch;
         add({.deployment = d,
              .batch = batch,
              .ttft = s.first,
              .tpot = s.mean,
+             .yield = s.yield,
+             .cached = s.cached + s.fetched,
              .step = s.step,
-             .step_host = s.step - server.times.gpu(decoding(load)),
+             .step_host = s.step - server.times.gpu(decoding(load, server.deployment)),
              .prompts = s.prompts,
              .tokens_per_s = static_cast<double>(d.replicas * batch) / s.mean.in(units::s)},
             server);
@@ -137,13 +156,14 @@ void Search::try_chunk(Server& server, std::int64_t chunk, std::int64_t batch) {
 
 /// Some of the servers compute prompts, the others decode; the slower side sets the rate.
 void Search::try_separate(Server& server, std::int64_t chunk, std::int64_t batch) {
-    const StepBatch decode = decoding(load_of(chunk, batch, question_));
+    const StepBatch decode = decoding(load_of(chunk, batch, question_), server.deployment);
     const Time step = server.times.wall(decode);
+    const double yield = server.deployment.speculation.tokens_per_step();
     const std::int64_t at_once = std::max(chunk, question_.prompt);
     const Time prompt = server.times.wall(programs::with_prompts({}, at_once, question_.prompt)) *
                         (static_cast<double>(question_.prompt) / static_cast<double>(at_once));
-    const double answers =
-        static_cast<double>(batch) / static_cast<double>(question_.answer) / step.in(units::s);
+    const double answers = yield * static_cast<double>(batch) /
+                           static_cast<double>(question_.answer) / step.in(units::s);
     // A server of prompts that is busy nine tenths of the time.
     constexpr double busy = 0.9;
     const double prompts = busy / prompt.in(units::s);
@@ -165,7 +185,8 @@ void Search::try_separate(Server& server, std::int64_t chunk, std::int64_t batch
              .prompt_servers = first,
              // The wait of a queue with one server and fixed times (Pollaczek and Khinchine).
              .ttft = prompt * (1.0 + 0.5 * load / (1.0 - load)),
-             .tpot = step,
+             .tpot = step / yield,
+             .yield = yield,
              .step = step,
              .step_host = step - server.times.gpu(decode),
              .tokens_per_s = rate * static_cast<double>(question_.answer)},
@@ -173,22 +194,33 @@ void Search::try_separate(Server& server, std::int64_t chunk, std::int64_t batch
     }
 }
 
+/// Tokens of cache of a server with such steps.
+std::int64_t Search::room(const Server& server, std::int64_t chunk, std::int64_t batch) const {
+    Deployment d = server.deployment;
+    d.sequences = batch;
+    d.chunk = chunk;
+    return usable_tokens(architecture_, d, server.usable, question_.prompt + question_.answer);
+}
+
 void Search::try_server(Server& server) {
-    const std::int64_t length = question_.prompt + question_.answer;
+    const programs::Sharing& sharing = question_.sharing;
+    const bool separate = question_.separate && sharing.prefix == 0 && sharing.adapters == 0;
+    const double yield = server.deployment.speculation.tokens_per_step();
+    const std::int64_t host =
+        offloaded_tokens(architecture_, server.deployment, question_.prompt + question_.answer);
     for (std::int64_t batch = server.deployment.data; batch <= question_.most; batch *= 2) {
-        Deployment d = server.deployment;
-        d.sequences = batch;
-        d.chunk = question_.chunks.front();
-        if (usable_tokens(architecture_, d, server.usable, length) < batch * length) return;
+        const std::int64_t held = tokens_held(load_of(question_.chunks.front(), batch, question_));
+        if (room(server, question_.chunks.front(), batch) < held) return;
         for (const std::int64_t chunk : question_.chunks) {
-            d.chunk = chunk;
-            if (usable_tokens(architecture_, d, server.usable, length) < batch * length) continue;
-            try_chunk(server, chunk, batch);
+            programs::SteadyLoad load = load_of(chunk, batch, question_);
+            load.room = {.tokens = room(server, chunk, batch), .host = host};
+            if (load.room.tokens >= held) try_chunk(server, load);
         }
-        if (question_.separate) try_separate(server, question_.chunks.back(), batch);
+        if (separate) try_separate(server, question_.chunks.back(), batch);
         const auto& target = question_.targets.tpot;
-        const StepBatch decode = decoding(load_of(question_.chunks.back(), batch, question_));
-        if (target && server.times.wall(decode) > *target) return;
+        const StepBatch decode =
+            decoding(load_of(question_.chunks.back(), batch, question_), server.deployment);
+        if (target && server.times.wall(decode) / yield > *target) return;
     }
 }
 
@@ -243,7 +275,8 @@ bool alike(const DeploymentRow& a, const DeploymentRow& b) {
     const Deployment& y = b.deployment;
     return a.gpu == b.gpu && a.engine == b.engine && x.tensor == y.tensor && x.data == y.data &&
            x.pipeline == y.pipeline && x.quantisation == y.quantisation &&
-           a.prompt_servers.has_value() == b.prompt_servers.has_value();
+           x.speculation.draft == y.speculation.draft && x.drafter == y.drafter &&
+           x.offload == y.offload && a.prompt_servers.has_value() == b.prompt_servers.has_value();
 }
 
 DeploymentSearch Search::result() && {

@@ -6,13 +6,13 @@
 //   why_not(found, *found.second)  // "33 ms per token instead of 27 ms: ..."
 //
 // Method: engines, GPUs, tensor, data (with experts distributed) and pipeline parallelism, types of the
-// weights, tokens of a step, batches that double, and prompts on servers of their own. The steady state
-// of a server with B sequences: a step decodes all of them; as many prompts come in as answers end,
-// B / answer per step, and a part of the steps computes them, up to the step's tokens (W16 of
-// docs/models.md). Step times are those of `ridge serve` (programs/traffic/step_times.h); candidates
-// that differ in copies, tokens of a step and batch share them.
+// weights, drafts, places for adapters, memory of the host, tokens of a step, batches that double, and
+// prompts on servers of their own. Each candidate has the steady state of W16 and W29 of docs/models.md.
+// Step times are those of `ridge serve` (programs/traffic/step_times.h); candidates that differ in
+// copies, tokens of a step and batch share them.
 // Limits: means, not tails; queues are not in the time to the first token (`ridge serve` runs the
-// chosen one); one node for a server.
+// chosen one); one node for a server; servers of their own for prompts share no prefixes and have no
+// adapters.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +35,9 @@ struct DeploymentQuestion {
     std::vector<std::int64_t> gpus{1, 2, 4, 8};
     std::vector<std::string> engines{"vllm"};
     std::vector<programs::Quantisation> quantisations{programs::Quantisation::stored};
+    /// Drafts, places for adapters and memory of the host; the other fields are set by the search.
+    std::vector<programs::Deployment> variants{programs::Deployment{}};
+    programs::Sharing sharing{};
     std::vector<std::int64_t> chunks{512, 2048, 8192};
     std::vector<std::int64_t> pipelines{1, 2};
     LayoutChoice layouts{};
@@ -53,6 +56,8 @@ struct DeploymentRow {
     std::optional<std::int64_t> prompt_servers{};  ///< of the replicas, if prompts have their own
     Time ttft{};
     Time tpot{};
+    double yield = 1.0;         ///< tokens of a sequence and step
+    double cached = 0.0;        ///< tokens of a prompt that are found, on the GPUs or the host
     Time step{};                ///< that decodes only
     Time step_host{};           ///< of it, what the kernels do not hide
     double prompts = 0.0;       ///< share of the time per token that prompts take

@@ -19,6 +19,22 @@ std::string speeds_of(const DeploymentRow& row) {
                        format(row.tpot), format(row.ttft));
 }
 
+/// Drafts, adapters, memory of the host.
+std::string additions_of(const programs::Deployment& d) {
+    std::string text;
+    if (const std::int64_t drafts = d.speculation.tokens(); drafts > 0) {
+        text += fmt::format(
+            ", {} draft{} ({})", drafts, drafts > 1 ? "s" : "",
+            d.drafter == nullptr ? std::string(name_of(d.speculation.draft)) : d.drafter->name);
+    }
+    if (d.adapters.slots > 0) text += fmt::format(", {} adapter slots", d.adapters.slots);
+    if (d.offload > 0) {
+        text +=
+            ", " + format_capacity(static_cast<double>(d.offload) * units::B) + " of host memory";
+    }
+    return text;
+}
+
 }  // namespace
 
 std::string text_of(const DeploymentRow& row) {
@@ -33,7 +49,8 @@ std::string text_of(const DeploymentRow& row) {
         text += ", " + std::string(name_of(d.quantisation)) + " weights";
     }
     return text +
-           fmt::format(", {}, {} tokens a step, {} sequences", row.engine, d.chunk, row.batch);
+           fmt::format(", {}, {} tokens a step, {} sequences", row.engine, d.chunk, row.batch) +
+           additions_of(d);
 }
 
 std::string why_second(const DeploymentSearch& search) {
@@ -52,14 +69,15 @@ std::string why_second(const DeploymentSearch& search) {
     }
     // The part of a token's time on its GPUs that differs most.
     const auto each = [](const DeploymentRow& row, Time part) {
-        return part * static_cast<double>(row.gpus()) /
-               static_cast<double>(std::max<std::int64_t>(1, row.batch * row.deployment.replicas));
+        const auto sequences =
+            static_cast<double>(std::max<std::int64_t>(1, row.batch * row.deployment.replicas));
+        return part * static_cast<double>(row.gpus()) / (row.yield * sequences);
     };
     const Time kernels =
         each(second, second.step - second.step_host) - each(best, best.step - best.step_host);
     const Time host = each(second, second.step_host) - each(best, best.step_host);
-    const Time prompts =
-        each(second, second.prompts * second.tpot) - each(best, best.prompts * best.tpot);
+    const Time prompts = each(second, second.prompts * second.yield * second.tpot) -
+                         each(best, best.prompts * best.yield * best.tpot);
     if (second.prompt_servers || best.prompt_servers) {
         text += second.prompt_servers ? "; servers for prompts stand idle beside those for answers"
                                       : "; prompts interrupt answers on the same servers";

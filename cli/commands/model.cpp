@@ -98,6 +98,15 @@ std::vector<plot::Chart> charts_of(const ModelCommand& command, const StepAnswer
     return charts;
 }
 
+/// The engine whose host and limits count: the one that --software names, else the usual one.
+std::string engine_of(const ModelOptions& model) {
+    const std::string_view name = model.software().name();
+    for (const programs::Engine& each : programs::engines()) {
+        if (name.substr(0, name.find('-')) == each.name) return std::string(name);
+    }
+    return Served{}.engine;
+}
+
 int run_serving(const Context& context, const ModelCommand& command,
                 const programs::Architecture& architecture, const Place& place, Format format) {
     if (place.machine == nullptr) {
@@ -119,7 +128,8 @@ int run_serving(const Context& context, const ModelCommand& command,
                          architecture,
                          {.request = command.model.serving_request(),
                           .degrees = command.model.degrees(),
-                          .place = place},
+                          .place = place,
+                          .engine = engine_of(command.model)},
                          format);
 }
 

@@ -1,17 +1,13 @@
 #include "cli/commands/model_serving.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
 #include <ostream>
 
 #include "cli/charts/model_charts.h"
-#include "cli/console/json_document.h"
+#include "cli/commands/served_points.h"
 #include "cli/console/table.h"
 #include "cli/options/command_line.h"
 #include "cli/options/model_options.h"
-#include "cli/views/memory.h"
 #include "hardware/error.h"
 #include "hardware/json.h"
 #include "hardware/units.h"
@@ -24,122 +20,34 @@ namespace {
 
 using programs::ServingPoint;
 
-std::string joules_text(Energy energy) {
-    return energy > Energy{} ? format_number(energy.base(), 3) : std::string();
-}
-
-/// Cost of a million tokens, at a price per GPU and hour.
-double cost_of(const ServingPoint& point, double price) {
-    return price / 3600.0 / point.per_gpu() * 1e6;
-}
-
-std::optional<double> price_of(const ServingOptions& options) {
-    return options.targets->prices(1).front();
-}
-
-Json json_of(const ServingPoint& point, const ServingOptions& options) {
-    Json json{{"batch", point.batch},
-              {"gpus", point.gpus},
-              {"ttft_us", point.ttft.in(units::us)},
-              {"tpot_us", point.tpot.in(units::us)},
-              {"tokens_per_s", point.tokens_per_s},
-              {"tokens_per_s_per_gpu", point.per_gpu()},
-              {"bytes", point.bytes},
-              {"evidence", model::name_of(point.evidence)},
-              {"fits", point.fits},
-              {"pareto", point.front}};
-    if (point.per_token > Energy{}) {
-        json["joules_per_token"] = point.per_token.base();
-        options.energy.add(json, 1e6 * point.per_token);
-    }
-    if (const auto price = price_of(options)) {
-        json["cost_per_million_tokens"] = cost_of(point, *price);
-    }
-    return json;
-}
-
-Table table_of(const std::vector<ServingPoint>& points, const ServingOptions& options,
-               bool several) {
-    Table table{.columns = {{"  GPUs", Align::right},
-                            {several ? "batch" : "  batch", Align::right},
-                            {"TTFT", Align::right},
-                            {"TPOT", Align::right},
-                            {"tokens/s", Align::right},
-                            {"J/token", Align::right},
-                            {"memory", Align::right},
-                            {"evidence"},
-                            {""}},
-                .rows = {}};
-    if (price_of(options)) table.columns.push_back({"per million", Align::right});
-    for (const ServingPoint& point : points) {
-        table.rows.push_back(
-            {"  " + std::to_string(point.gpus), std::to_string(point.batch), format(point.ttft),
-             format(point.tpot), format_number(point.tokens_per_s, 4), joules_text(point.per_token),
-             format_capacity(bytes_of(point.bytes)), std::string(model::name_of(point.evidence)),
-             point.fits ? (point.front ? "" : "dominated") : "does not fit"});
-        if (price_of(options)) {
-            table.rows.back().push_back(format_number(cost_of(point, *price_of(options)), 3));
+std::vector<ServingPoint> points_of(const ServingOptions& options,
+                                    const programs::Architecture& architecture,
+                                    const Served& served) {
+    const programs::Request& request = served.request;
+    const model::Machine& machine = *served.place.machine;
+    const std::vector<std::int64_t> batches = programs::doubling_batches(options.most);
+    if (request.software != programs::Software::serving) {
+        if (options.extras->given()) {
+            throw InputError("draft, adapters, prefix, offload: of a serving engine only", {},
+                             "--software serving");
         }
+        const programs::Load load{.prompt = request.seq,
+                                  .answer = options.answer,
+                                  .request = request,
+                                  .batches = batches,
+                                  .gpus = served.degrees,
+                                  .host = served.place.host};
+        return serve(architecture, load, machine, served.place.usable);
     }
-    if (several) return table;
-    table.columns.erase(table.columns.begin());
-    for (std::vector<std::string>& row : table.rows) {
-        row.erase(row.begin());
-        row.front().insert(0, "  ");
+    const programs::Engine& engine = programs::find_engine(served.engine);
+    programs::SteadyService service{.prompt = request.seq,
+                                    .answer = options.answer,
+                                    .batches = batches,
+                                    .sharing = options.extras->sharing(request.seq)};
+    for (const std::int64_t tensor : served.degrees) {
+        service.deployments.push_back(options.extras->only(deployment_of(request, tensor, engine)));
     }
-    return table;
-}
-
-/// Points in base units, for programs.
-Table exact_table(const std::vector<ServingPoint>& points, const ServingOptions& options) {
-    Table table{.columns = {{"gpus"},
-                            {"batch"},
-                            {"ttft_us"},
-                            {"tpot_us"},
-                            {"tokens_per_s"},
-                            {"tokens_per_s_per_gpu"},
-                            {"joules_per_token"},
-                            {"bytes"},
-                            {"evidence"},
-                            {"fits"},
-                            {"pareto"}},
-                .rows = {}};
-    if (price_of(options)) table.columns.push_back({"cost_per_million_tokens"});
-    const auto exact = [](double value) { return fmt::format("{:.6g}", value); };
-    for (const ServingPoint& point : points) {
-        table.rows.push_back({std::to_string(point.gpus), std::to_string(point.batch),
-                              exact(point.ttft.in(units::us)), exact(point.tpot.in(units::us)),
-                              exact(point.tokens_per_s), exact(point.per_gpu()),
-                              point.per_token > Energy{} ? exact(point.per_token.base()) : "",
-                              std::to_string(point.bytes),
-                              std::string(model::name_of(point.evidence)), point.fits ? "1" : "0",
-                              point.front ? "1" : "0"});
-        if (price_of(options))
-            table.rows.back().push_back(exact(cost_of(point, *price_of(options))));
-    }
-    return table;
-}
-
-void write_choice(const Context& context, const ServingOptions& options,
-                  const std::optional<ServingPoint>& best) {
-    context.out << '\n';
-    if (!best) return write_sentence(context, "No batch that fits meets the targets.");
-    std::string text =
-        fmt::format("Batch {}{}: {} tokens/s, {} to the first token, {} per token.", best->batch,
-                    best->gpus > 1 ? fmt::format(" on {} GPUs", best->gpus) : "",
-                    format_number(best->tokens_per_s, 4), format(best->ttft), format(best->tpot));
-    if (best->per_token > Energy{}) {
-        text += " " + format(best->per_token) + " per token";
-        const std::string cost = options.energy.text(1e6 * best->per_token);
-        text += cost.empty() ? "." : "; a million tokens: " + cost + ".";
-    }
-    if (options.requests > 0.0) {
-        const double needed = options.requests * static_cast<double>(options.answer);
-        text +=
-            fmt::format(" {} requests/s need {} GPUs.", format_number(options.requests, 4),
-                        std::ceil(needed / best->tokens_per_s) * static_cast<double>(best->gpus));
-    }
-    write_sentence(context, text);
+    return serve_steadily(architecture, service, engine, machine, served.place.usable);
 }
 
 }  // namespace
@@ -152,6 +60,10 @@ ServingOptions::ServingOptions(CommandLine& line) : energy(line) {
     line.option("--requests", requests, "serve: requests per second to meet")
         .not_negative()
         .group("Serving");
+    extras.emplace(
+        line,
+        ExtraWords{
+            .drafts = "Serving", .adapters = "Serving", .load = "Serving", .before = "serve: "});
     line.flag("--advise", advise, "which changes would help, each one predicted");
 }
 
@@ -164,6 +76,7 @@ void ServingOptions::check() const {
     refuse(targets->given_tpot(), "tpot");
     refuse(targets->given_price(), "price");
     refuse(requests > 0.0, "requests");
+    refuse(extras->given(), "draft, adapters, prefix, offload");
     refuse(energy.given(), "price-kwh, grid-intensity");
 }
 
@@ -171,53 +84,23 @@ int write_serving(const Context& context, const ServingOptions& options, const S
                   const programs::Architecture& architecture, const Served& served, Format format) {
     if (options.answer < 1) throw InputError("answer must be positive");
     if (options.most < 1 || options.most > 65536) throw InputError("most must be 1 to 65536");
-    const programs::Request& request = served.request;
-    const model::Machine& machine = *served.place.machine;
-    const programs::Load load{.prompt = request.seq,
-                              .answer = options.answer,
-                              .request = request,
-                              .batches = programs::doubling_batches(options.most),
-                              .gpus = served.degrees,
-                              .host = served.place.host};
-    const std::vector<ServingPoint> points =
-        request.software == programs::Software::serving
-            ? serve_steadily(architecture, load, programs::find_engine(served.engine), machine,
-                             served.place.usable)
-            : serve(architecture, load, machine, served.place.usable);
-    const programs::Targets targets = options.targets->targets();
-    const std::optional<ServingPoint> best = best_within(points, targets);
-    const bool several = served.degrees.size() > 1;
-    const std::string title =
-        fmt::format("{} on {}{}, prompts of {}, answers of {}, {}", architecture.name,
-                    several || points.empty() ? "" : fmt::format("{} x ", points.front().gpus),
-                    machine.name, request.seq, options.answer, name_of(request.software));
-    switch (format) {
-        case Format::json: {
-            Json out{
-                {"model", architecture.name}, {"gpu", machine.name}, {"points", Json::array()}};
-            for (const ServingPoint& point : points) {
-                out["points"].push_back(json_of(point, options));
-            }
-            if (best) out["best"] = json_of(*best, options);
-            write_document(context.out, "serving", out);
-            break;
-        }
-        case Format::csv:
-            write_csv(context.out, exact_table(points, options));
-            break;
-        case Format::markdown:
-            write_markdown(context.out, table_of(points, options, several));
-            break;
-        case Format::table:
-            context.out << wrap(title, static_cast<std::size_t>(std::max(40, context.width)), 2)
-                        << "\n\n";
-            write_text(context.out, table_of(points, options, several));
-            write_choice(context, options, best);
-    }
+    const ServedPoints found{.model = architecture.name,
+                             .gpu = served.place.machine->name,
+                             .software = std::string(name_of(served.request.software)),
+                             .prompt = served.request.seq,
+                             .answer = options.answer,
+                             .points = points_of(options, architecture, served),
+                             .several = served.degrees.size() > 1,
+                             .targets = options.targets->targets(),
+                             .price = options.targets->prices(1).front(),
+                             .energy = &options.energy,
+                             .requests = options.requests};
+    write_points(context, found, format);
     if (!chart.output.file.empty()) {
         write_chart_output(context, chart.output,
-                           chart.front == ServedFront::energy ? energy_chart(points, title)
-                                                              : pareto_chart(points, title));
+                           chart.front == ServedFront::energy
+                               ? energy_chart(found.points, title_of(found))
+                               : pareto_chart(found.points, title_of(found)));
     }
     return success;
 }

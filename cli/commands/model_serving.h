@@ -10,6 +10,7 @@
 #include "cli/console/context.h"
 #include "cli/console/format.h"
 #include "cli/options/energy_options.h"
+#include "cli/options/server_extras.h"
 #include "cli/options/target_options.h"
 #include "cli/views/model_step.h"
 #include "programs/configs/architecture.h"
@@ -29,6 +30,7 @@ struct ServingOptions {
     std::int64_t answer = 256;
     std::int64_t most = 256;
     std::optional<TargetOptions> targets;  ///< made where its options are listed
+    std::optional<ServerExtras> extras;    ///< likewise
     double requests = 0.0;
     EnergyPriceOptions energy;
 };
@@ -38,7 +40,7 @@ struct Served {
     programs::Request request;
     std::vector<std::int64_t> degrees;  ///< of tensor parallelism
     Place place;
-    std::string engine = "vllm";
+    std::string engine = "vllm";  ///< whose host and limits
 };
 
 /// What is drawn of the points, and where.

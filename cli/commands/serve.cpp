@@ -6,6 +6,7 @@
 #include "cli/charts/chart_output.h"
 #include "cli/charts/traffic_chart.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/served_points.h"
 #include "cli/input/model_input.h"
 #include "cli/input/times.h"
 #include "cli/options/command_line.h"
@@ -31,6 +32,28 @@ struct ServeCommand {
     std::string text;  ///< the command line, for the page
 };
 
+/// What is served, and where.
+struct SteadyPlace {
+    const programs::Architecture& architecture;
+    const answers::Place& place;
+};
+
+int write_steady(const Context& context, const programs::SteadyService& service,
+                 const answers::TrafficQuestion& question, const SteadyPlace& where,
+                 Format format) {
+    const model::Machine& machine = *where.place.machine;
+    const ServedPoints found{.model = where.architecture.name,
+                             .gpu = machine.name,
+                             .software = "serving",
+                             .prompt = service.prompt,
+                             .answer = service.answer,
+                             .points = serve_steadily(where.architecture, service, question.engine,
+                                                      machine, where.place.usable),
+                             .targets = question.targets};
+    write_points(context, found, format);
+    return success;
+}
+
 int run_serve(const Context& context, const ServeCommand& command) {
     if (command.serve.model().empty()) {
         throw InputError("MODEL is missing", {},
@@ -45,6 +68,11 @@ int run_serve(const Context& context, const ServeCommand& command) {
     const answers::Place there{.machine = with_software(place.machine, command.serve.software()),
                                .usable = place.usable,
                                .host = place.host};
+    if (command.serve.steady()) {
+        if (!command.chart.file.empty()) throw InputError("output: not with --steady");
+        return write_steady(context, command.serve.service(question), question,
+                            {.architecture = architecture, .place = there}, format);
+    }
     const answers::TrafficAnswer answer = serve_traffic(architecture, question, there);
     write_traffic(context, answer, format);
     if (command.chart.file.empty()) return success;
@@ -74,6 +102,7 @@ Action build_serve(CommandLine& line, std::span<const std::string> arguments) {
         "  ridge serve llama-3.1-70b --tp 4 --rate 1,2,4,8 --ttft 500ms --tpot 30ms \\\n"
         "      --prompt lognormal:1500:1 --answer exponential:300 --gpu h100\n"
         "  ridge serve qwen3-235b-a22b --dp 8 --ep 8 --concurrency 256 --gpu h200\n"
+        "  ridge serve llama-3.1-70b --tp 4 --steady --adapters 20 --gpu h100\n"
         "  ridge serve llama-3.1-8b --log requests.csv --gpu rtx-4090 --json\n"
         "See also: ridge plan, which searches for a deployment.");
     return [command](const Context& context) { return run_serve(context, *command); };

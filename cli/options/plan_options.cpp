@@ -70,6 +70,34 @@ PlanOptions::PlanOptions(CommandLine& line) {
     line.option("--engine", engine_, "serve: engines to search (default: vllm)")
         .value("LIST")
         .group("Software");
+    add_layouts(line);
+    line.option("--dtype", dtype_, "type of weights and activations").group("Software");
+    line.option("--kv-dtype", kv_dtype_, "serve: type of the cache").group("Software");
+    add_quantise_option(line, quantise_, "serve: ")
+        .value("LIST")
+        .words(quantise_words())
+        .group("Software");
+    line.option("--software", software_,
+                "serving, transformers (eager) or compiled (default: serving; train: transformers)")
+        .group("Software");
+    line.option("--amp", amp_, "train: bf16 (weights in fp32) or none (weights in --dtype)")
+        .one_of({"bf16", "none"})
+        .group("Software");
+    line.option("--optimizer", optimizer_, "train: AdamW, or its states in one byte each")
+        .one_of({"adamw", "adamw8bit"})
+        .group("Software");
+    extras_.emplace(line, ExtraWords{.drafts = "Drafts and sharing",
+                                     .adapters = "Drafts and sharing",
+                                     .load = "Drafts and sharing",
+                                     .before = "serve: ",
+                                     .search = true});
+    line.option("--reserve", reserve_,
+                "memory of each GPU that stays free: graphs, NCCL, fragmentation")
+        .value("SIZE")
+        .group("Cost");
+}
+
+void PlanOptions::add_layouts(CommandLine& line) {
     line.option("--gpus", gpus_, "numbers of GPUs (default: 1,2,4,8)")
         .value("LIST")
         .group("Layout");
@@ -86,26 +114,6 @@ PlanOptions::PlanOptions(CommandLine& line) {
     line.option("--checkpoint", checkpoint_, "train: only none, selective or full")
         .value("LIST")
         .group("Layout");
-    line.option("--dtype", dtype_, "type of weights and activations").group("Software");
-    line.option("--kv-dtype", kv_dtype_, "serve: type of the cache").group("Software");
-    add_quantise_option(line, quantise_, "serve: ")
-        .value("LIST")
-        .words(quantise_words())
-        .group("Software");
-    line.option("--software", software_,
-                "serving, transformers (eager) or compiled (default: serving; train: transformers)")
-        .group("Software");
-    line.option("--amp", amp_, "train: bf16 (weights in fp32) or none (weights in --dtype)")
-        .one_of({"bf16", "none"})
-        .group("Software");
-    line.option("--optimizer", optimizer_, "train: AdamW, or its states in one byte each")
-        .one_of({"adamw", "adamw8bit"})
-        .group("Software");
-    line.option("--rank", rank_, "finetune: rank of the adapters").group("Software");
-    line.option("--reserve", reserve_,
-                "memory of each GPU that stays free: graphs, NCCL, fragmentation")
-        .value("SIZE")
-        .group("Cost");
 }
 
 Purpose PlanOptions::purpose() const {
@@ -156,6 +164,7 @@ void PlanOptions::check(Purpose purpose) const {
         refuse(!rate_.empty(), "rate", "for serving");
         refuse(!engine_.empty(), "engine", "for serving");
         refuse(!ep_.empty(), "ep", "for serving");
+        refuse(extras_->given(), "draft, adapters, prefix, offload", "for serving");
         refuse(!quantise_.empty(), "quantise", "for serving; --finetune qlora for 4-bit weights");
     } else {
         refuse(!zero_.empty(), "zero", "with --train");
@@ -203,7 +212,7 @@ answers::PlanQuestion PlanOptions::question(const programs::Architecture& archit
         optimizer_ == "adamw8bit" ? answers::Optimizer::adamw8bit : answers::Optimizer::adamw;
     question.mixed = question.purpose == Purpose::train && amp_ != "none" &&
                      question.type == model::DataType::bf16;
-    question.lora_rank = rank_;
+    question.lora_rank = extras_->rank();
     question.targets = targets_->targets();
     if (!targets_->given_tpot() && serves && batch_.empty()) {
         question.targets.tpot = answers::usual_token_time();
@@ -216,9 +225,10 @@ std::optional<answers::DeploymentQuestion> PlanOptions::deployments(
     const answers::PlanQuestion& question) const {
     const bool targets = targets_->given_ttft() || targets_->given_tpot() || !rate_.empty();
     if (!serve_ || !targets) {
-        if (!rate_.empty() || !engine_.empty()) {
-            throw InputError("rate: the search over deployments needs --serve and a target", {},
-                             "--serve --ttft 500ms --tpot 30ms");
+        if (!rate_.empty() || !engine_.empty() || extras_->given()) {
+            throw InputError(
+                "rate, draft, adapters: the search over deployments needs --serve and a target", {},
+                "--serve --ttft 500ms --tpot 30ms");
         }
         return std::nullopt;
     }
@@ -234,6 +244,8 @@ std::optional<answers::DeploymentQuestion> PlanOptions::deployments(
         search.rate = parse_number(rate_, "rate");
         if (!(search.rate > 0.0)) throw InputError("rate: must be more than 0");
     }
+    search.variants = extras_->variants({});
+    search.sharing = extras_->sharing(question.seq);
     if (!pp_.empty()) search.pipelines = counts_in(pp_, "pp");
     if (!engine_.empty()) search.engines = words_in(engine_, "engine");
     for (const std::string& engine : search.engines) {

@@ -8,6 +8,7 @@
 
 #include "answers/deployments.h"
 #include "answers/plan.h"
+#include "cli/options/server_extras.h"
 #include "cli/options/target_options.h"
 
 namespace ridge::cli {
@@ -30,6 +31,7 @@ class PlanOptions {
     }
 
   private:
+    void add_layouts(CommandLine& line);
     [[nodiscard]] answers::Purpose purpose() const;
     [[nodiscard]] answers::LayoutChoice layouts() const;
     void check(answers::Purpose purpose) const;
@@ -50,10 +52,10 @@ class PlanOptions {
     std::string optimizer_ = "adamw";
     std::string tp_, ep_, pp_, cp_, dp_, zero_, checkpoint_;
     std::optional<TargetOptions> targets_;  ///< made where its options are listed
+    std::optional<ServerExtras> extras_;    ///< likewise
     std::string engine_, rate_;
     std::string reserve_ = "2GiB";
     std::int64_t most_ = 256;
-    std::int64_t rank_ = 16;
 };
 
 }  // namespace ridge::cli

@@ -1,10 +1,10 @@
 #include "cli/options/serve_options.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <set>
 
-#include "cli/input/model_input.h"
 #include "cli/options/command_line.h"
 #include "cli/options/lists.h"
 #include "cli/options/model_options.h"
@@ -47,6 +47,8 @@ void ServeOptions::add_load(CommandLine& line) {
                 "requests at a time instead (default: 1 to 256, doubling)")
         .value("LIST")
         .group("Load");
+    line.flag("--steady", steady_, "the steady state for so many requests at a time, without a run")
+        .group("Load");
     line.option("--log", log_, "recorded requests instead: CSV or JSON lines (docs/serving.md)")
         .value("FILE")
         .group("Load");
@@ -63,11 +65,6 @@ void ServeOptions::add_load(CommandLine& line) {
         .group("Load");
     line.option("--images", images_, "images, or frames of a video, that these tokens are of")
         .group("Load");
-    line.option("--adapters", adapters_, "adapters (LoRA) of which each request uses one")
-        .group("Load");
-    line.option("--prefix", prefix_, "share of each prompt that its group has in common")
-        .group("Load");
-    line.option("--groups", groups_, "groups of requests with a common prefix").group("Load");
     line.option("--urgent", urgent_, "share of requests that are served first").group("Load");
     line.option("--seed", seed_, "of the drawn requests").group("Load");
     targets_.emplace(line, TargetWords{.group = "Load", .before = "target: ", .price_group = ""});
@@ -104,76 +101,14 @@ void ServeOptions::add_scheduler(CommandLine& line) {
         .group("Engine");
     line.option("--block", block_, "tokens of a page of the cache (default: the engine's)")
         .group("Engine");
-    line.option("--offload", offload_, "memory of the host that keeps pages too, of each server")
-        .value("SIZE")
-        .group("Engine");
-    line.option("--rank", rank_, "of the adapters").group("Engine");
-    line.option("--adapter-slots", adapter_slots_, "adapters on a GPU at a time (default: all)")
-        .value("COUNT")
-        .group("Engine");
     line.flag("--whole-prompts", whole_prompts_, "do not cut prompts into chunks").group("Engine");
     line.flag("--no-prefix-cache", no_prefix_cache_, "compute each prompt in full").group("Engine");
     line.option("--sampling", sampling_,
                 "top: top-k or top-p, which sort; plain: greedy, or from all")
         .one_of({"top", "plain"})
         .group("Engine");
-    add_drafts(line);
+    extras_.emplace(line, ExtraWords{});
     line.option("--slower-host", slower_host_, "factor on the engine's host times").group("Engine");
-}
-
-void ServeOptions::add_drafts(CommandLine& line) {
-    line.option("--draft", draft_, "speculative decoding: none, ngram, mtp (a layer of the model)")
-        .one_of({"none", "ngram", "mtp"})
-        .group("Drafts");
-    line.option("--draft-model", draft_model_, "a smaller model that drafts, as MODEL")
-        .value("MODEL")
-        .group("Drafts");
-    line.option("--draft-tokens", draft_tokens_, "drafted for each sequence and step")
-        .group("Drafts");
-    line.option("--draft-tree", draft_tree_, "candidates after each at every level instead: 4x2x1")
-        .value("WIDTHS")
-        .group("Drafts");
-    line.option("--acceptance", acceptance_, "probability that a drafted token is right")
-        .group("Drafts");
-}
-
-programs::Speculation ServeOptions::speculation(programs::Deployment& deployment) const {
-    if (draft_ == "none" && draft_model_.empty()) {
-        if (!draft_tree_.empty())
-            throw InputError("draft-tree: only with a draft", {}, "--draft mtp");
-        return {};
-    }
-    if (draft_ != "none" && !draft_model_.empty()) {
-        throw InputError("draft-model: drafts come from one source");
-    }
-    if (draft_tokens_ < 0 || draft_tokens_ > 64) throw InputError("draft-tokens: must be 0 to 64");
-    programs::Speculation found{.draft = draft_ == "ngram" ? programs::Draft::ngram
-                                         : draft_ == "mtp" ? programs::Draft::mtp
-                                                           : programs::Draft::model,
-                                .acceptance = acceptance_,
-                                .widths = programs::chain_of(draft_tokens_)};
-    if (!draft_tree_.empty()) {
-        std::string levels = draft_tree_;
-        std::replace(levels.begin(), levels.end(), 'x', ',');
-        found.widths = counts_in(levels, "draft-tree");
-    }
-    if (found.draft == programs::Draft::model) {
-        deployment.drafter =
-            std::make_shared<const programs::Architecture>(model_named(draft_model_));
-    }
-    return found;
-}
-
-programs::AdapterSlots ServeOptions::adapters(std::int64_t sequences) const {
-    if (adapters_ < 0) throw InputError("adapters: must be 0 or more");
-    if (adapters_ == 0) {
-        if (!adapter_slots_.empty()) throw InputError("adapter-slots: only with --adapters");
-        return {};
-    }
-    if (!adapter_slots_.empty()) {
-        return {.slots = parse_count(adapter_slots_, "adapter-slots"), .rank = rank_};
-    }
-    return {.slots = std::min(adapters_, sequences), .rank = rank_};
 }
 
 programs::Engine ServeOptions::engine() const {
@@ -237,12 +172,7 @@ programs::Deployment ServeOptions::deployment(const programs::Architecture& arch
     if (!chunk_.empty()) d.chunk = parse_count(chunk_, "chunk");
     if (!batch_.empty()) d.sequences = parse_count(batch_, "batch");
     d.sampling = sampling_ == "top" ? programs::Sampling::top : programs::Sampling::plain;
-    d.speculation = speculation(d);
-    d.adapters = adapters(d.sequences);
-    if (!offload_.empty()) {
-        d.offload = parse_count(offload_, "offload", CountUnit::bytes);
-        if (d.offload < 1) throw InputError("offload: must be more than 0");
-    }
+    d = extras_->only(d);
     validate(architecture, d);
     return d;
 }
@@ -255,10 +185,10 @@ answers::TrafficQuestion ServeOptions::question(const programs::Architecture& ar
                      .burstiness = burstiness_,
                      .prompt = programs::parse_lengths(prompt_, "prompt"),
                      .answer = programs::parse_lengths(answer_, "answer"),
-                     .prefix = prefix_,
-                     .groups = groups_,
+                     .prefix = extras_->prefix(),
+                     .groups = extras_->groups(),
                      .images = images_,
-                     .adapters = adapters_,
+                     .adapters = extras_->adapters(),
                      .urgent = urgent_,
                      .seed = seed_};
     if (vision_.empty() && images_ != 1) throw InputError("images: only with --vision");
@@ -275,7 +205,7 @@ answers::TrafficQuestion ServeOptions::question(const programs::Architecture& ar
         if (!named.empty() && adapters.slots == 0) {
             adapters = {.slots = std::min(static_cast<std::int64_t>(named.size()),
                                           question.deployment.sequences),
-                        .rank = rank_};
+                        .rank = extras_->rank()};
         }
     }
     if (rate_.empty() && concurrency_.empty() && log_.empty() && !question.separate) {
@@ -283,6 +213,27 @@ answers::TrafficQuestion ServeOptions::question(const programs::Architecture& ar
     }
     question.targets = targets_->targets();
     return question;
+}
+
+programs::SteadyService ServeOptions::service(const answers::TrafficQuestion& question) const {
+    const auto refuse = [](bool given, const char* option) {
+        if (given) throw InputError(std::string(option) + ": not with --steady");
+    };
+    refuse(!rate_.empty(), "rate");
+    refuse(!log_.empty(), "log");
+    refuse(!separate_.empty(), "separate");
+    refuse(!vision_.empty(), "vision");
+    refuse(!batch_.empty(), "batch");
+    const std::int64_t prompt = std::llround(question.load.prompt.mean());
+    programs::SteadyService service{.prompt = prompt,
+                                    .answer = std::llround(question.load.answer.mean()),
+                                    .deployments = {question.deployment},
+                                    .sharing = extras_->sharing(prompt)};
+    for (const std::int64_t each : question.concurrencies) {
+        const std::int64_t servers = question.deployment.replicas;
+        service.batches.push_back((each + servers - 1) / servers);
+    }
+    return service;
 }
 
 }  // namespace ridge::cli

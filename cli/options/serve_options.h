@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "answers/traffic.h"
+#include "cli/options/server_extras.h"
 #include "cli/options/target_options.h"
 #include "model/core/software_choice.h"
+#include "programs/traffic/steady.h"
 
 namespace ridge::cli {
 
@@ -22,6 +24,10 @@ class ServeOptions {
     /// InputError names the option.
     [[nodiscard]] answers::TrafficQuestion question(
         const programs::Architecture& architecture) const;
+    /// Whether the steady state is asked for, instead of runs.
+    [[nodiscard]] bool steady() const { return steady_; }
+    /// What is asked of it. InputError names an option that it does not have.
+    [[nodiscard]] programs::SteadyService service(const answers::TrafficQuestion& question) const;
     /// Whose kernels.
     [[nodiscard]] model::SoftwareChoice software() const;
 
@@ -31,9 +37,6 @@ class ServeOptions {
     void add_load(CommandLine& line);
     [[nodiscard]] programs::Deployment deployment(const programs::Architecture& architecture,
                                                   const programs::Engine& engine) const;
-    [[nodiscard]] programs::Speculation speculation(programs::Deployment& deployment) const;
-    [[nodiscard]] programs::AdapterSlots adapters(std::int64_t sequences) const;
-    void add_drafts(CommandLine& line);
     [[nodiscard]] programs::Engine engine() const;
     [[nodiscard]] std::optional<answers::Separate> separate() const;
 
@@ -47,19 +50,17 @@ class ServeOptions {
     std::int64_t block_ = 0;
     bool whole_prompts_ = false, no_prefix_cache_ = false;
     std::string sampling_ = "top";
-    std::string draft_ = "none", draft_model_, draft_tree_;
-    std::int64_t draft_tokens_ = 3;
-    double acceptance_ = 0.7;
     double slower_host_ = 1.0;
-    std::int64_t adapters_ = 0, rank_ = 16, images_ = 1;
-    std::string adapter_slots_, offload_, vision_;
+    std::int64_t images_ = 1;
+    std::string vision_;
     std::string rate_, concurrency_, log_;
     std::string count_ = "1000";
     std::string prompt_ = "512", answer_ = "256";
-    double burstiness_ = 1.0, prefix_ = 0.0, urgent_ = 0.0;
-    std::int64_t groups_ = 8;
+    double burstiness_ = 1.0, urgent_ = 0.0;
+    bool steady_ = false;
     std::uint64_t seed_ = 1;
     std::optional<TargetOptions> targets_;  ///< made where its options are listed
+    std::optional<ServerExtras> extras_;    ///< likewise
 };
 
 }  // namespace ridge::cli

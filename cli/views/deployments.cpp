@@ -34,6 +34,15 @@ Json json_of(const DeploymentRow& row) {
               {"requests_per_s", row.requests_per_s},
               {"meets_targets", row.meets},
               {"evidence", name_of(row.evidence)}};
+    if (d.speculation.tokens() > 0) {
+        json["draft"] = name_of(d.speculation.draft);
+        json["draft_tokens"] = d.speculation.tokens();
+        json["tokens_per_step"] = row.yield;
+        if (d.drafter != nullptr) json["draft_model"] = d.drafter->name;
+    }
+    if (d.adapters.slots > 0) json["adapter_slots"] = d.adapters.slots;
+    if (d.offload > 0) json["offload_bytes"] = d.offload;
+    if (row.cached > 0.0) json["prompt_tokens_found"] = row.cached;
     if (row.prompt_servers) json["prompt_servers"] = *row.prompt_servers;
     if (row.price_per_hour) {
         json["price_per_hour"] = *row.price_per_hour;

@@ -37,6 +37,11 @@ void keep(std::string& text, const std::string& name, bool wanted) {
 
 }  // namespace
 
+std::string_view name_of(Draft draft) {
+    constexpr std::array<const char*, 4> names{"none", "ngram", "mtp", "draft_model"};
+    return names[static_cast<std::size_t>(draft)];
+}
+
 std::vector<std::int64_t> chain_of(std::int64_t tokens) {
     return std::vector<std::int64_t>(static_cast<std::size_t>(std::max<std::int64_t>(0, tokens)),
                                      1);
@@ -188,8 +193,10 @@ std::int64_t activations_of_gpu(const Architecture& a, const Deployment& d) {
     const std::int64_t inner = 3 * a.most("intermediate") / d.tensor;
     const std::int64_t expert = a.most("active") * std::max(2 * a.most("inner"), hidden);
     const std::int64_t row = 4 * hidden + std::max(inner, a.most("experts") > 0 ? expert : 0);
-    // Logits in the model's type, in fp32, sorted with their indices.
-    const std::int64_t logits = a.value("vocabulary") * (model::size_of(d.type) + 4 + 8);
+    // Logits in the model's type and in fp32; sorted, with their indices; their probabilities, which of them
+    // are kept, and what is put back in the old order.
+    const std::int64_t logits =
+        a.value("vocabulary") * (model::size_of(d.type) + 4 + 4 + 8 + 4 + 1 + 4);
     return d.chunk * row * model::size_of(d.type) + std::min(d.sequences, d.chunk) * logits;
 }
 
@@ -258,8 +265,7 @@ std::string start_command(const Engine& engine, const std::string& model, const 
     put(text, "sequences", std::to_string(d.sequences));
     put(text, "chunk", std::to_string(d.chunk));
     put(text, "quantisation", std::string(name_of(d.quantisation)));
-    constexpr std::array<const char*, 4> methods{"", "ngram", "mtp", "draft_model"};
-    put(text, "method", methods[static_cast<std::size_t>(d.speculation.draft)]);
+    put(text, "method", std::string(name_of(d.speculation.draft)));
     put(text, "drafts", std::to_string(d.speculation.depth()));
     if (d.drafter != nullptr) put(text, "drafter", d.drafter->name);
     put(text, "slots", std::to_string(d.adapters.slots));

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/core/data_type.h"
@@ -28,6 +29,8 @@ enum class Sampling : std::uint8_t { plain, top };
 /// How draft tokens are made: not at all; from the text so far; by extra layers of the model (MTP); by a
 /// smaller model.
 enum class Draft : std::uint8_t { none, ngram, mtp, model };
+/// As an engine's command names it: "ngram".
+[[nodiscard]] std::string_view name_of(Draft draft);
 
 /// Drafts of a sequence: a chain, or a tree whose nodes above level i have `widths[i]` children each.
 struct Speculation {

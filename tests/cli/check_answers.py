@@ -32,6 +32,11 @@ SERVES = [
     "llama-3.2-1b --gpu l4 --rate 5 --count 80 --adapters 12 --adapter-slots 4 --rank 8 --offload 20GiB --prefix 0.8 --groups 30",
 ]
 SEARCH = "llama-3.1-8b --serve --gpu h100-sxm,b200 --price 2.5,5 --ttft 500ms --tpot 30ms"
+SEARCHES = [
+    (SEARCH + " --draft ngram,mtp --draft-tokens 2,4 --draft-model llama-3.2-1b --acceptance 0.8", "draft"),
+    (SEARCH + " --adapters 64 --rank 16 --seq 512 --adapter-slots 16,64", "adapter_slots"),
+    ("llama-3.1-8b --serve --gpu h100-sxm --ttft 2s --seq 8000 --prefix 0.95 --groups 400 --offload 400GiB", "offload_bytes"),
+]
 TIMES = "name,op,m,n,k,count,us\nslow,matmul,4096,4096,4096,8,900\nfine,matmul,4096,4096,4096,1,185\nunit,matmul,4096,4096,4096,1,0.18\n"
 FP8 = "name,op,m,n,k,dtype,us\nnone,matmul,64,64,64,fp8,9\nother,matmul,64,64,64,bf16,9\n"
 DIAGNOSES = [("- --gpu h100-sxm", TIMES), ("- --gpu h100-sxm --on b200,k80", TIMES), ("- --gpu a100-sxm-80gb", FP8)]
@@ -68,6 +73,12 @@ def main():
     answer = problems(ridge, schemas["plan"], ["plan", *SEARCH.split()])[0]["deployments"]
     if answer["candidates"] < 1000 or not answer["best"]["meets_targets"] or len(answer["front"]) < 2:
         failures.append("the search over deployments found too little")
+    for question, wanted in SEARCHES:
+        found = problems(ridge, schemas["plan"], ["plan", *question.split()])
+        failures += found[1]
+        front = found[0]["deployments"]["front"]
+        if not any(wanted in row for row in front):
+            failures.append(f"{question}: no candidate of the front has {wanted}")
     for question, text in DIAGNOSES:
         failures += problems(ridge, schemas["diagnose"], ["diagnose", *question.split()], text)[1]
     for name, schema in schemas.items():

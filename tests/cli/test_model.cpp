@@ -239,6 +239,36 @@ TEST_CASE("ridge model refuses options that do not apply") {
     refused(step + "--kv-dtype nvfp4", "kv-dtype: not nvfp4");
 }
 
+TEST_CASE("`model --serve` is the steady answer of `serve`") {
+    for (const char* more :
+         {"", " --tp 2", " --quantise fp8", " --draft-model llama-3.2-1b --draft-tokens 2",
+          " --adapters 40 --rank 8", " --prefix 0.5 --groups 500 --offload 20GiB",
+          " --draft mtp --acceptance 0.5"}) {
+        const std::string words = std::string(" llama-3.2-3b --gpu h100-sxm --answer 200") + more;
+        CAPTURE(words);
+        const json one = json_of("model --serve --seq 1500 --most 64" + words);
+        const json other = json_of("serve --steady --prompt 1500 --concurrency 1:64:*2" + words);
+        CHECK(one == other);
+        CHECK(one["points"].size() == 7);
+    }
+    const json plain = json_of("model llama-3.1-8b --serve --gpu h100-sxm");
+    const json drafts =
+        json_of("model llama-3.1-8b --serve --gpu h100-sxm --draft ngram --acceptance 0.9");
+    CHECK(drafts["points"][0]["tpot_us"] < plain["points"][0]["tpot_us"]);
+    const json adapters =
+        json_of("model llama-3.1-8b --serve --gpu h100-sxm --adapters 64 --rank 64");
+    CHECK(adapters["points"][3]["tpot_us"] > plain["points"][3]["tpot_us"]);
+    CHECK(adapters["points"][3]["bytes"] > plain["points"][3]["bytes"]);
+    for (const char* refused :
+         {"model gpt2 --gpu h100-sxm --adapters 4", "serve gpt2 --gpu h100-sxm --steady --rate 3",
+          "model gpt2 --gpu h100-sxm --serve --software compiled --prefix 0.5",
+          "serve gpt2 --gpu h100-sxm --steady --draft mtp,ngram",
+          "serve gpt2 --gpu h100-sxm --steady --prefix 1"}) {
+        CAPTURE(refused);
+        CHECK(run_line(refused).code != 0);
+    }
+}
+
 TEST_CASE("a load uses whole groups of GPUs") {
     const Transcript run = run_line(
         "model llama-3.1-8b --gpu h100-sxm --serve --software serving --tp 4 --requests 100");
