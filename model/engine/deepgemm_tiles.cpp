@@ -37,7 +37,7 @@ bool fits_hopper(const Shape& shape, std::int32_t rows, std::int32_t columns) {
     if (rows > 128 && columns > 128) return false;
     if ((std::int32_t{2} * columns) % 64 != 0) return false;
     const std::int32_t stages = stages_of(shape, rows, columns);
-    return stages >= 3 && (rows * columns >= 128 * 192 || stages >= 4);
+    return stages >= (is_largest_on_hopper({rows, columns, step_bytes}) ? 3 : 4);
 }
 
 /// Cycles of the L2 or of shared memory over the part of the waves that is used.
@@ -126,6 +126,10 @@ DeepGemmTile blackwell_tile(const Shape& shape) {
 DeepGemmTile deepgemm_tile(const Matmul& op, std::int64_t sms, DeepGemmKernels kernels) {
     const Shape shape{.m = op.m, .n = op.n, .k = op.k, .sms = std::max<std::int64_t>(sms, 1)};
     return kernels == DeepGemmKernels::hopper ? hopper_tile(shape) : blackwell_tile(shape);
+}
+
+bool is_largest_on_hopper(const Tile& tile) {
+    return tile.m * tile.n >= 128 * 192;
 }
 
 }  // namespace ridge::model

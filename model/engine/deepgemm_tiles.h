@@ -26,4 +26,7 @@ struct DeepGemmTile {
 [[nodiscard]] DeepGemmTile deepgemm_tile(const Matmul& op, std::int64_t sms,
                                          DeepGemmKernels kernels);
 
+/// Whether its result fills so many registers that DeepGEMM runs it with three stages of operands, too.
+[[nodiscard]] bool is_largest_on_hopper(const Tile& tile);
+
 }  // namespace ridge::model

@@ -64,7 +64,7 @@ class TiledCall {
         t.quantise = time_of_quantising();
         const Time end = time_of_end();
         t.kernels = p_.start + end + joined(parts) + t.quantise;
-        t.host = p_.host;
+        t.host = time_of_host();
         t.l2 = l2_bytes() * units::B;
         t.executed = 2.0 * cut_.tiles * cut_.split * cut_.steps * real(cut_.tile.m) *
                      real(cut_.tile.n) * real(cut_.tile.k) * units::FLOP;
@@ -84,7 +84,8 @@ class TiledCall {
         double dram_read;
         double dram_write;
     };
-    static constexpr std::int64_t choose_fastest = 4;  ///< of `chooses`
+    static constexpr std::int64_t choose_hopper = 2;  ///< of `chooses`
+    static constexpr std::int64_t choose_fastest = 4;
 
     [[nodiscard]] Parts parts_of_time() const {
         const double read = dram_reads() + reread();
@@ -173,7 +174,7 @@ class TiledCall {
         switch (attribute(TileAttribute::chooses)) {
             case 1:
                 return {.tile = fewest_waves(most)};
-            case 2:
+            case choose_hopper:
                 return deepgemm_tile(op_, call_.machine.sm_count, DeepGemmKernels::hopper);
             case 3:
                 return deepgemm_tile(op_, call_.machine.sm_count, DeepGemmKernels::blackwell);
@@ -182,12 +183,28 @@ class TiledCall {
         }
     }
 
+    /// Whether DeepGEMM's largest tiles run in one wave over most multiprocessors (G2). Its kernels
+    /// share loads in a cluster only where there are more waves.
+    [[nodiscard]] bool alone() const {
+        const std::int64_t percent = attribute(TileAttribute::alone);
+        return percent > 0 && is_largest_on_hopper(cut_.tile) && cut_.tiles <= cut_.blocks &&
+               100.0 * cut_.tiles >= real(percent) * cut_.blocks;
+    }
+
+    /// The least time of a step.
+    [[nodiscard]] Cycles least_step() const {
+        constexpr std::int32_t tall = 256;  // a tile of so many rows has too few registers
+        if (attribute(TileAttribute::chooses) == choose_hopper) {
+            if (alone()) return p_.step[2];
+            if (cut_.tile.m >= tall) return p_.step[1];
+        }
+        const std::size_t number = static_cast<std::size_t>(whole(TileAttribute::step));
+        return p_.step[std::min(number, p_.step.size()) - 1];
+    }
+
     /// One step of a tile: at least a latency, and the time of its multiply-adds.
     [[nodiscard]] Time step() const {
-        constexpr std::int32_t tall = 256;  // a tile of so many rows has too few registers
-        const bool spills = attribute(TileAttribute::chooses) == 2 && cut_.tile.m >= tall;
-        const Time least =
-            spills ? p_.step[1] / call_.machine.tensor_clock : cycles(p_.step, TileAttribute::step);
+        const Time least = least_step() / call_.machine.tensor_clock;
         const auto peak = call_.machine.tensor_peak(op_.type);
         if (p_.tensor <= 0.0 || !peak) return least;
         const Flop flop =
@@ -313,6 +330,12 @@ class TiledCall {
         const auto peak = call_.machine.tensor_peak(op_.type);
         if (p_.sustained <= 0.0 || !peak) return {};
         return call_.work.flop() / (*peak * p_.sustained);
+    }
+
+    /// An eager call; one whose rows are no multiple lays the scales of its input out anew (G7).
+    [[nodiscard]] Time time_of_host() const {
+        const bool even = op_.m % whole(TileAttribute::host_rows) == 0;
+        return even || p_.host <= Time{} ? p_.host : p_.host + p_.host_odd;
     }
 
     /// The pass over the input before the product (G6).

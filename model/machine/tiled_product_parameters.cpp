@@ -62,9 +62,10 @@ constexpr std::array table{
     of<&T::quantise_element>("quantise_element", clocks, "time of one element of a long row"),
     of<&T::quantise_bytes>("quantise_bytes", factor, "rate of that pass over the DRAM bandwidth"),
     of<&T::host>("host", span_of_time, "eager call: the least time between two"),
+    of<&T::host_odd>("host_odd", span_of_time, "eager call: what is added to it where m is no multiple of `host_rows`"),
 };
 
-constexpr std::array<LawAttribute, 15> attributes{{
+constexpr std::array<LawAttribute, 17> attributes{{
     {"rows", 128, "rows of m of a tile"},
     {"columns", 128, "columns of n of a tile"},
     {"depth", 128, "elements of k of a step"},
@@ -80,6 +81,8 @@ constexpr std::array<LawAttribute, 15> attributes{{
     {"quantise_rows", 1, "rows that a multiprocessor quantises at once"},
     {"copies", 1, "weights over which the measured calls rotated"},
     {"rotates", 0, "1: they rotated over inputs and results, too"},
+    {"alone", 0, "with chooses = 2: percent of the multiprocessors from which on one wave of tiles of 128 x 192 or more takes step_3; 0: never"},
+    {"host_rows", 1, "rows of the input whose multiples need no further kernel for its scales"},
 }};
 // clang-format on
 

@@ -44,6 +44,7 @@ struct TiledProduct {
     Cycles quantise_element{};
     double quantise_bytes = 0.0;
     Time host{};
+    Time host_odd{};
 };
 
 [[nodiscard]] std::span<const Parameter<TiledProduct>> tiled_product_table();
@@ -65,7 +66,9 @@ enum class TileAttribute : std::uint8_t {
     quantises,
     quantise_rows,
     copies,
-    rotates
+    rotates,
+    alone,
+    host_rows
 };
 
 }  // namespace ridge::model

@@ -7,6 +7,7 @@
 #include "model/catalogue/catalogue.h"
 #include "model/core/fields.h"
 #include "model/engine/laws.h"
+#include "model/machine/tiled_product_parameters.h"
 #include "model/moe/load.h"
 #include "model/moe/work.h"
 #include "model/predict.h"
@@ -46,6 +47,44 @@ LawTime law_of(const std::string& law, const std::string& text,
 }
 
 constexpr double us = 1e-6;
+
+/// Attributes of a product by DeepGEMM's rules for Hopper.
+LawAttributes of_deepgemm(TileAttribute which, std::int64_t value) {
+    LawAttributes attributes{};
+    attributes[static_cast<std::size_t>(TileAttribute::chooses)] = 2;
+    attributes[static_cast<std::size_t>(which)] = value;
+    return attributes;
+}
+
+TEST_CASE("one wave of DeepGEMM's largest tiles takes a step of its own", "[engine]") {
+    const double one_us = 1e-6 * h200().tensor_clock.base();  // in clocks
+    const std::map<std::string, double> values{
+        {"step_1", one_us / 2}, {"step_2", one_us}, {"step_3", 10 * one_us}, {"dram", 100.0}};
+    const auto time = [&](const std::string& shape, std::int64_t percent) {
+        return law_of("tiled_product", "matmul dtype=fp8_block k=12800 " + shape, values,
+                      of_deepgemm(TileAttribute::alone, percent))
+            .kernels.base();
+    };
+    // 112 tiles of 256 x 128 are 85 % of 132 multiprocessors; 100 steps of 1 or 10 us.
+    CHECK(time("m=1792 n=2048", 80) == Approx(1000 * us).epsilon(0.01));
+    CHECK(time("m=1792 n=2048", 90) == Approx(100 * us).epsilon(0.01));
+    CHECK(time("m=1792 n=2048", 0) == Approx(100 * us).epsilon(0.01));
+    // Two waves of them, and one wave of smaller tiles (128 x 128).
+    CHECK(time("m=3584 n=2048", 80) == Approx(200 * us).epsilon(0.01));
+    CHECK(time("m=512 n=4096", 80) == Approx(50 * us).epsilon(0.01));
+}
+
+TEST_CASE("an eager call whose rows are no multiple takes the host longer", "[engine]") {
+    const auto host = [](int m, double usual) {
+        const std::map<std::string, double> values{{"host", usual}, {"host_odd", 30 * us}};
+        return law_of("tiled_product", "matmul dtype=fp8_block n=512 k=512 m=" + std::to_string(m),
+                      values, of_deepgemm(TileAttribute::host_rows, 4))
+            .host.base();
+    };
+    CHECK(host(36, 50 * us) == Approx(50 * us));
+    CHECK(host(37, 50 * us) == Approx(80 * us));
+    CHECK(host(37, 0.0) == 0.0);
+}
 
 TEST_CASE("an engine's all-reduce takes the fastest way", "[engine]") {
     const std::map<std::string, double> values{
