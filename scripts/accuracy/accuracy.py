@@ -204,7 +204,9 @@ def public_part(ridge, folder):
                 groups[(name, row["gpu"])].append(
                     Row(name, shape_of(row), float(row["time_us"]) / measured - 1, inside, row["limiter"]))
         for chart, paths in tables.items():
-            run([ridge, "plot", "scatter", *paths, "-o", str(ROOT / f"docs/images/accuracy-{chart}.png")])
+            picture = str(ROOT / f"docs/images/accuracy-{chart}.png")
+            run([ridge, "plot", "scatter", *paths, "-o", picture])
+            run([sys.executable, str(ROOT / "scripts/docs/palette.py"), picture])
     text = PUBLIC
     text += "".join(f"| {name} | {gpu} | {len(rows)} | {summary(rows)} |\n"
                     for (name, gpu), rows in sorted(groups.items()))
