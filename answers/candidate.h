@@ -61,12 +61,27 @@ class Serving {
     std::string reason_;
 };
 
+/// Bytes of a layout's weights, gradients and optimizer states, counted from the model's weights: what
+/// training or adapters need at least. Tells without a step that a layout does not fit.
+[[nodiscard]] std::int64_t least_memory(const programs::Architecture& architecture,
+                                        const PlanQuestion& question, const Layout& layout);
+
+/// Memory of a training step, and whether it fits, without a time.
+[[nodiscard]] PlanRow training_need(const programs::Architecture& architecture,
+                                    const PlanQuestion& question, const Place& place,
+                                    const Layout& layout);
+
 /// A training step with the micro-batch and the accumulation of the layout.
 [[nodiscard]] PlanRow training_row(const programs::Architecture& architecture,
                                    const PlanQuestion& question, const Place& place,
                                    const Layout& layout);
 
-/// The same for adapters on frozen weights (LoRA), which may be quantised (QLoRA).
+/// The memory of adapters on frozen weights, without a time.
+[[nodiscard]] PlanRow adapter_need(const programs::Architecture& architecture,
+                                   const PlanQuestion& question, const Place& place,
+                                   const Layout& layout);
+
+/// A step of adapters on frozen weights (LoRA), which may be quantised (QLoRA).
 [[nodiscard]] PlanRow adapter_row(const programs::Architecture& architecture,
                                   const PlanQuestion& question, const Place& place,
                                   const Layout& layout);

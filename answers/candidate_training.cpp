@@ -199,15 +199,34 @@ MemoryNeed adapter_memory(const programs::Architecture& architecture, const Plan
 
 }  // namespace
 
-PlanRow training_row(const programs::Architecture& architecture, const PlanQuestion& question,
-                     const Place& place, const Layout& layout) {
+std::int64_t least_memory(const programs::Architecture& architecture, const PlanQuestion& question,
+                          const Layout& layout) {
+    const auto element = static_cast<double>(model::size_of(question.type));
+    if (question.purpose == Purpose::qlora) {
+        return programs::stored_bytes(architecture, programs::Quantisation::int4, 2);
+    }
+    if (question.purpose == Purpose::lora) {
+        return static_cast<std::int64_t>(element) * parameters_of(architecture);
+    }
+    const programs::Architecture stage = stage_of(architecture, layout.pipeline);
+    const double held = without_embedding(stage, layout.pipeline) *
+                        static_cast<double>(parameters_of(stage)) /
+                        static_cast<double>(layout.tensor_parallel);
+    const auto sharers = static_cast<double>(layout.copies * layout.context_parallel);
+    const double stored = question.mixed ? 4.0 : element;
+    const double states = question.optimizer == Optimizer::adamw8bit ? 2.0 : 2.0 * stored;
+    const double weights = 2.0 * stored * (layout.zero > 1 ? 1.0 / sharers : 1.0);
+    return static_cast<std::int64_t>(held *
+                                     (weights + states * (layout.zero > 0 ? 1.0 / sharers : 1.0)));
+}
+
+PlanRow training_need(const programs::Architecture& architecture, const PlanQuestion& question,
+                      const Place& place, const Layout& layout) {
     PlanRow row = row_of(place, layout);
     row.batch = layout.micro_batch * layout.accumulation * layout.copies;
-    const programs::Request request = request_of(question, place, layout);
-    const programs::Architecture stage = stage_of(architecture, layout.pipeline);
-    programs::Request share = request;
+    programs::Request share = request_of(question, place, layout);
     share.seq = question.seq / layout.context_parallel;
-    programs::ModelStep step = make_step(stage, share);
+    programs::ModelStep step = make_step(stage_of(architecture, layout.pipeline), share);
     if (layout.context_parallel > 1) {
         if (const auto why = cannot_share(step.program)) {
             row.reason = *why;
@@ -217,9 +236,15 @@ PlanRow training_row(const programs::Architecture& architecture, const PlanQuest
     }
     row.memory = training_memory(architecture, question, layout, share, step);
     judge_memory(row, question.reserve);
+    return row;
+}
+
+PlanRow training_row(const programs::Architecture& architecture, const PlanQuestion& question,
+                     const Place& place, const Layout& layout) {
+    PlanRow row = training_need(architecture, question, place, layout);
     if (!row.fits) return row;
-    const TrainingStep whole =
-        training_step(architecture, request, shape_of(layout), *place.machine, place.host);
+    const TrainingStep whole = training_step(architecture, request_of(question, place, layout),
+                                             shape_of(layout), *place.machine, place.host);
     row.host_bound = whole.time.host_bound();
     row.evidence_shares = evidence_of(whole.time.gpu.total);
     row.pace = whole.wall;
@@ -228,20 +253,44 @@ PlanRow training_row(const programs::Architecture& architecture, const PlanQuest
     return row;
 }
 
-PlanRow adapter_row(const programs::Architecture& architecture, const PlanQuestion& question,
-                    const Place& place, const Layout& layout) {
-    PlanRow row = row_of(place, layout);
-    row.batch = layout.micro_batch * layout.accumulation * layout.copies;
+namespace {
+
+/// A step of frozen weights, without the adapters.
+programs::ModelStep frozen_step(const programs::Architecture& architecture,
+                                const PlanQuestion& question, const Place& place,
+                                const Layout& layout) {
     Layout one = layout;
     one.copies = 1;
     programs::Request request = request_of(question, place, one);
-    request.type = question.type;
     request.mixed = false;
     request.optimizer = programs::Optimizer::none;
-    const programs::ModelStep step = make_step(architecture, request);
-    const Adapted adapters = adapted(architecture, question.lora_rank);
+    return make_step(architecture, request);
+}
+
+PlanRow adapter_need_of(const programs::Architecture& architecture, const PlanQuestion& question,
+                        const Place& place, const Layout& layout, const programs::ModelStep& step,
+                        const Adapted& adapters) {
+    PlanRow row = row_of(place, layout);
+    row.batch = layout.micro_batch * layout.accumulation * layout.copies;
     row.memory = adapter_memory(architecture, question, layout, step, adapters);
     judge_memory(row, question.reserve);
+    return row;
+}
+
+}  // namespace
+
+PlanRow adapter_need(const programs::Architecture& architecture, const PlanQuestion& question,
+                     const Place& place, const Layout& layout) {
+    return adapter_need_of(architecture, question, place, layout,
+                           frozen_step(architecture, question, place, layout),
+                           adapted(architecture, question.lora_rank));
+}
+
+PlanRow adapter_row(const programs::Architecture& architecture, const PlanQuestion& question,
+                    const Place& place, const Layout& layout) {
+    const programs::ModelStep step = frozen_step(architecture, question, place, layout);
+    const Adapted adapters = adapted(architecture, question.lora_rank);
+    PlanRow row = adapter_need_of(architecture, question, place, layout, step, adapters);
     if (!row.fits) return row;
     const programs::StepTime time = predict(step, *place.machine, place.host);
     if (const auto why = first_not_modelled(step.program, time.gpu)) {

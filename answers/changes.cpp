@@ -117,7 +117,7 @@ class Changes {
         if (!serves(changed) && !changed.question.batch) {
             changed.question.batch = changed.gpus;  // one sequence each
         }
-        return answer(changed).fits;
+        return any_fits(architecture_, changed.question, place_, changed.gpus, layouts_);
     }
 
     /// More GPUs: the fewest that fit.

@@ -25,33 +25,72 @@ bool better(const PlanRow& a, const PlanRow& b) {
     return a.tokens_per_s > b.tokens_per_s;
 }
 
-/// Collects candidates and keeps the best.
+/// Collects candidates and keeps the best. A layout whose weights and states alone are too large comes
+/// later, if nothing else fits: of those, the one that needs least memory is wanted.
 class Best {
   public:
     Best(std::int64_t& count, const std::function<void(std::int64_t)>& progress)
         : count_(count), progress_(progress) {}
-    const PlanRow& consider(PlanRow row) {
-        ++count_;
-        if (progress_) progress_(count_);
+    const PlanRow& consider(PlanRow row) { return consider(std::move(row), order_++); }
+    void put_off(const PlanRow& row, std::int64_t least) {
+        note();
         tried_.push_back(row);
-        if (!best_ || better(row, *best_)) best_ = std::move(row);
-        return tried_.back();
+        later_.push_back({.least = least, .order = order_++, .layout = row.layout});
+    }
+    /// Judges what was put off, by `row_of_layout`, if nothing fits.
+    template <typename RowOfLayout>
+    void judge_later(const RowOfLayout& row_of_layout) {
+        if (best_ && best_->fits) return;
+        std::stable_sort(later_.begin(), later_.end(),
+                         [](const Later& a, const Later& b) { return a.least < b.least; });
+        for (const Later& each : later_) {
+            if (best_ && each.least > best_->memory.total()) break;
+            keep(row_of_layout(each.layout), each.order);
+        }
     }
     [[nodiscard]] bool any() const { return best_.has_value(); }
     [[nodiscard]] const std::vector<PlanRow>& tried() const { return tried_; }
     [[nodiscard]] PlanRow take() { return std::move(*best_); }
 
   private:
+    struct Later {
+        std::int64_t least = 0;
+        std::size_t order = 0;
+        Layout layout{};
+    };
+
+    const PlanRow& consider(PlanRow row, std::size_t order) {
+        note();
+        tried_.push_back(row);
+        keep(std::move(row), order);
+        return tried_.back();
+    }
+    void note() {
+        ++count_;
+        if (progress_) progress_(count_);
+    }
+    /// Of equals, the one that came first.
+    void keep(PlanRow row, std::size_t order) {
+        const bool replaces =
+            !best_ || better(row, *best_) || (order < best_order_ && !better(*best_, row));
+        if (!replaces) return;
+        best_ = std::move(row);
+        best_order_ = order;
+    }
+
     std::int64_t& count_;
     const std::function<void(std::int64_t)>& progress_;
     std::optional<PlanRow> best_{};
+    std::size_t best_order_ = 0;
+    std::size_t order_ = 0;
     std::vector<PlanRow> tried_{};
+    std::vector<Later> later_{};
 };
 
 /// Of layouts that differ in their ZeRO stage the highest comes first. A stage is not tried if a
 /// higher one, which needs less memory, does not fit.
-bool pointless(const Layout& layout, const Best& best) {
-    return std::any_of(best.tried().begin(), best.tried().end(), [&](const PlanRow& row) {
+bool pointless(const Layout& layout, const std::vector<PlanRow>& tried) {
+    return std::any_of(tried.begin(), tried.end(), [&](const PlanRow& row) {
         const Layout& other = row.layout;
         const bool alike = other.tensor_parallel == layout.tensor_parallel &&
                            other.pipeline == layout.pipeline &&
@@ -80,21 +119,34 @@ std::int64_t usual_accumulation(const Layout& layout) {
     return layout.pipeline > 1 ? 4 * layout.pipeline : 1;
 }
 
+void set_micro_batch(Layout& layout, std::int64_t micro, std::optional<std::int64_t> asked) {
+    layout.micro_batch = micro;
+    layout.accumulation = asked ? *asked / micro : usual_accumulation(layout);
+}
+
 using RowOf = PlanRow (*)(const programs::Architecture&, const PlanQuestion&, const Place&,
                           const Layout&);
+
+RowOf row_of_training(const PlanQuestion& question) {
+    return question.purpose == Purpose::train ? training_row : adapter_row;
+}
 
 /// Micro-batches double until one does not fit; the largest that fits is the fastest.
 void search_training(const programs::Architecture& architecture, const PlanQuestion& question,
                      const Place& place, Layout layout, Best& best) {
-    const RowOf row_of_layout = question.purpose == Purpose::train ? training_row : adapter_row;
     const auto asked = sequences_of_copy(question, layout);
     if (question.batch && !asked) return;
     const std::int64_t most = std::min(most_micro_batch, asked.value_or(most_micro_batch));
     for (std::int64_t micro = 1; micro <= most; micro *= 2) {
         if (asked && *asked % micro != 0) return;
-        layout.micro_batch = micro;
-        layout.accumulation = asked ? *asked / micro : usual_accumulation(layout);
-        const PlanRow& row = best.consider(row_of_layout(architecture, question, place, layout));
+        set_micro_batch(layout, micro, asked);
+        if (micro == 1) {
+            const std::int64_t least =
+                question.reserve + least_memory(architecture, question, layout);
+            if (least > place.usable) return best.put_off(row_of(place, layout), least);
+        }
+        const PlanRow& row =
+            best.consider(row_of_training(question)(architecture, question, place, layout));
         if (!row.fits || !row.pace) return;
     }
 }
@@ -182,14 +234,41 @@ PlanRow best_row(const programs::Architecture& architecture, const PlanQuestion&
         if (layout.copies != gpus && !place.machine->fabric) continue;
         if (question.purpose == Purpose::serve) {
             search_serving(architecture, question, place, layout, best);
-        } else if (!pointless(layout, best)) {
+        } else if (!pointless(layout, best.tried())) {
             search_training(architecture, question, place, layout, best);
         }
         if (question.after_layout) question.after_layout();
     }
+    best.judge_later([&](const Layout& layout) {
+        return row_of_training(question)(architecture, question, place, layout);
+    });
     if (best.any()) return best.take();
     if (none.reason.empty()) none.reason = "no layout that was allowed has this many GPUs";
     return none;
+}
+
+bool any_fits(const programs::Architecture& architecture, const PlanQuestion& question,
+              const Place& place, std::int64_t gpus, std::int64_t& layouts) {
+    if (question.purpose == Purpose::serve) {
+        return best_row(architecture, question, place, gpus, layouts).fits;
+    }
+    if (gpus > 1 && !place.machine->fabric) return false;
+    const RowOf need = question.purpose == Purpose::train ? training_need : adapter_need;
+    std::vector<PlanRow> tried;
+    for (Layout layout :
+         layouts_of(architecture, gpus, use_of(question.purpose), question.layouts, question.seq)) {
+        const auto asked = sequences_of_copy(question, layout);
+        if ((question.batch && !asked) || pointless(layout, tried)) continue;
+        ++layouts;
+        // The smallest micro-batch needs least.
+        set_micro_batch(layout, 1, asked);
+        const bool small =
+            question.reserve + least_memory(architecture, question, layout) <= place.usable;
+        tried.push_back(small ? need(architecture, question, place, layout)
+                              : row_of(place, layout));
+        if (tried.back().fits) return true;
+    }
+    return false;
 }
 
 Plan plan(const programs::Architecture& architecture, const PlanQuestion& question,

@@ -149,7 +149,7 @@ struct Plan {
     std::int64_t active_parameters = 0;
     PlanQuestion question{};
     std::vector<PlanRow> rows{};
-    std::int64_t layouts = 0;              ///< that were predicted
+    std::int64_t layouts = 0;              ///< that were judged
     std::vector<Change> changes{};         ///< at most three, for `changed`; the smallest first
     std::optional<std::size_t> changed{};  ///< the first row that does not fit
 };
@@ -163,6 +163,11 @@ struct Plan {
 [[nodiscard]] PlanRow best_row(const programs::Architecture& architecture,
                                const PlanQuestion& question, const Place& place, std::int64_t gpus,
                                std::int64_t& layouts);
+
+/// Whether any layout fits, which needs no times where a model is trained.
+[[nodiscard]] bool any_fits(const programs::Architecture& architecture,
+                            const PlanQuestion& question, const Place& place, std::int64_t gpus,
+                            std::int64_t& layouts);
 
 /// The row that a reader is told about: the fewest GPUs that fit and meet the targets, else the
 /// fewest that fit; the cheapest GPU among equals. nullptr: nothing fits.

@@ -30,6 +30,7 @@ struct StagePlace {
         if (!first && entry.module == programs::Module::embedding) return false;
         return last || entry.first_layer < layers;
     }
+    friend bool operator==(const StagePlace&, const StagePlace&) = default;
 };
 
 /// Processes that wait for each other; copies count the GPUs that share a sequence.
@@ -93,11 +94,29 @@ class PipelineStep {
     }
 
     /// Passes of one micro-batch through one stage. Stages with equal layers are predicted once.
-    StageTimes stage(std::int64_t i, std::int64_t stages, TrainingStep& answer) const {
+    StageTimes stage(std::int64_t i, std::int64_t stages, TrainingStep& answer) {
         const std::int64_t from = bound(i, stages);
         const std::int64_t to = bound(i + 1, stages);
         const StagePlace place{.first = i == 0, .last = i + 1 == stages, .layers = to - from};
         const Architecture part = layers_between(architecture_, from, to);
+        auto known = std::find_if(known_.begin(), known_.end(), [&](const KnownStage& each) {
+            return each.place == place && each.kinds == part.layer_kinds;
+        });
+        if (known == known_.end()) {
+            known = known_.insert(
+                known_.end(),
+                {.place = place, .kinds = part.layer_kinds, .times = times_of(part, place)});
+        }
+        answer.at_peak += known->times.at_peak;
+        return known->times.passes;
+    }
+
+    struct KnownTimes {
+        StageTimes passes{};
+        Time at_peak{};  ///< products at their peaks (W10)
+    };
+
+    [[nodiscard]] KnownTimes times_of(const Architecture& part, const StagePlace& place) const {
         Request own = request_;
         own.optimizer = programs::Optimizer::none;
         own.data_parallel = 1;
@@ -109,7 +128,6 @@ class PipelineStep {
         const Host host = programs::among(host_, step.ranks);
         const programs::PassTime forward = time_of_pass(step, time, Pass::forward, host, counted);
         const programs::PassTime backward = time_of_pass(step, time, Pass::backward, host, counted);
-        answer.at_peak += programs::time_at_peak(step, time, counted);
         const bool split = shape_.schedule == programs::Schedule::zero_bubble;
         const programs::Wrapper& wrapper =
             programs::find_wrapper(split ? "zero-bubble" : "pipeline");
@@ -121,7 +139,7 @@ class PipelineStep {
             found.weights = {.gpu = share * found.backward.gpu,
                              .host = share * found.backward.host};
         }
-        return found;
+        return {.passes = found, .at_peak = programs::time_at_peak(step, time, counted)};
     }
 
     /// The part of a backward pass that makes the gradients of weights: half of its products.
@@ -166,6 +184,13 @@ class PipelineStep {
     const TrainingShape& shape_;
     const model::Machine& machine_;
     const Host& host_;
+
+    struct KnownStage {
+        StagePlace place{};
+        std::vector<std::uint8_t> kinds{};
+        KnownTimes times{};
+    };
+    std::vector<KnownStage> known_{};
 };
 
 }  // namespace

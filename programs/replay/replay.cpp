@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 
 #include "hardware/error.h"
@@ -123,8 +124,11 @@ class Replay {
     }
 
     void finish(LaneState& state, Lane which) {
-        constexpr double rounding = 1e-15;  // seconds: below any clock's step
-        if (state.running && state.left.base() <= rounding) end(state, which);
+        // What is left of a launch may be rounding; late in a step it is more than below any clock's step,
+        // and less than moves the clock on.
+        constexpr double rounding = 1e-15;  // seconds
+        const double late = 4.0 * std::numeric_limits<double>::epsilon() * now_.base();
+        if (state.running && state.left.base() <= std::max(rounding, late)) end(state, which);
     }
 
     std::span<const LaneTask> launches_;

@@ -1,4 +1,5 @@
 // The optimizer step: torch.optim.AdamW with its default foreach kernels.
+#include <algorithm>
 #include <array>
 
 #include "hardware/checked.h"
@@ -18,16 +19,18 @@ std::int64_t launches(const std::vector<std::int64_t>& sizes, std::int64_t most_
     std::int64_t chunks = 0;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
         ++tensors;
-        const std::int64_t all = ceil_divide(sizes[i], chunk);
-        for (std::int64_t done = 1; done <= all; ++done) {
-            ++chunks;
-            const bool tensors_full = tensors == most_tensors && done == all;
-            const bool last = i + 1 == sizes.size() && done == all;
+        std::int64_t left = ceil_divide(sizes[i], chunk);
+        while (left > 0) {
+            const std::int64_t taken = std::min(left, most_chunks - chunks);
+            left -= taken;
+            chunks += taken;
+            const bool tensors_full = tensors == most_tensors && left == 0;
+            const bool last = i + 1 == sizes.size() && left == 0;
             if (!tensors_full && chunks < most_chunks && !last) continue;
             ++count;
             chunks = 0;
             // A tensor that is not finished continues in the next launch.
-            tensors = done == all ? 0 : 1;
+            tensors = left == 0 ? 0 : 1;
         }
     }
     return count;

@@ -1,5 +1,6 @@
 // A plan's memory adds up, its verdicts follow from it, and its searches agree with single layouts.
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -171,6 +172,56 @@ TEST_CASE("ZeRO and more copies never need more memory of each GPU", "[plan]") {
                                                   {.copies = 4, .zero = zero, .micro_batch = 1});
         if (zero > 0) CHECK(row.memory.total() <= before);
         before = row.memory.total();
+    }
+}
+
+TEST_CASE("no layout needs less than its weights, gradients and states", "[plan]") {
+    const auto place = place_of("h100-sxm", 78 * gib);
+    for (const char* const name : {"qwen3-0.6b", "gpt2", "qwen3-30b-a3b", "gemma-3-1b"}) {
+        const auto model = programs::find_model(name);
+        for (const bool mixed : {true, false}) {
+            PlanQuestion question = training({4});
+            question.seq = 512;
+            question.mixed = mixed;
+            for (const answers::Layout& layout :
+                 answers::layouts_of(model, 4, answers::Use::training, {}, question.seq)) {
+                INFO(name << ": " << answers::text_of(layout) << ", mixed " << mixed);
+                const auto need = answers::training_need(model, question, place, layout);
+                const auto least = answers::least_memory(model, question, layout);
+                CHECK(least <= need.memory.total() - question.reserve);
+                CHECK(2 * least > need.memory.weights + need.memory.optimizer);
+            }
+        }
+        for (const Purpose purpose : {Purpose::lora, Purpose::qlora}) {
+            PlanQuestion question = training({1});
+            question.seq = 512;
+            question.purpose = purpose;
+            const auto need = answers::adapter_need(model, question, place, {});
+            CHECK(answers::least_memory(model, question, {}) <= need.memory.total());
+        }
+    }
+}
+
+TEST_CASE("of layouts that do not fit, the nearest is found without predicting them all",
+          "[plan]") {
+    const auto model = programs::find_model("qwen3-0.6b");
+    for (const std::int64_t usable : {2 * gib, 4 * gib, 6 * gib}) {
+        const auto place = place_of("h100-sxm", usable);
+        const PlanQuestion question = training({4});
+        std::int64_t count = 0;
+        const PlanRow best = answers::best_row(model, question, place, 4, count);
+        std::int64_t least = std::numeric_limits<std::int64_t>::max();
+        bool fits = false;
+        for (answers::Layout layout :
+             answers::layouts_of(model, 4, answers::Use::training, {}, question.seq)) {
+            layout.accumulation = layout.pipeline > 1 ? 4 * layout.pipeline : 1;
+            const PlanRow need = answers::training_need(model, question, place, layout);
+            fits = fits || need.fits;
+            least = std::min(least, need.memory.total());
+        }
+        CHECK(best.fits == fits);
+        CHECK(answers::any_fits(model, question, place, 4, count) == fits);
+        if (!fits) CHECK(best.memory.total() == least);
     }
 }
 

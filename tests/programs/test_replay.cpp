@@ -54,6 +54,26 @@ TEST_CASE("communication hides behind kernels, which it slows") {
     CHECK(replay(stretched, {}).communication.in(one_us) == Approx(80.0));
 }
 
+TEST_CASE(
+    "a step of minutes ends, although its clock counts coarser than what is left of a launch") {
+    for (const double start_s : {0.0, 1.0, 10.0, 100.0, 1000.0}) {
+        std::vector<LaneTask> tasks{computing(1.0, start_s * 1e6)};
+        for (int i = 1; i < 2000; ++i) {
+            const double work_us = 10.0 + 1.0 / (1.0 + i % 97);
+            tasks.push_back(computing(work_us));
+            tasks.back().stretch = 1.0 + 0.01 * (i % 13);
+            if (i % 3 == 0) {
+                const auto before = static_cast<std::int32_t>(tasks.size()) - 1;
+                tasks.push_back(reducing(5.0 + 1.0 / (1.0 + i % 89), before));
+                tasks.back().taken = 0.01 * (1 + i % 29);
+            }
+        }
+        const Replayed step = replay(tasks, {.gap = 0.3 * one_us});
+        CHECK(step.wall.in(one_us)-start_s * 1e6 > 2000 * 10.0);
+        CHECK(step.wall.in(one_us)-start_s * 1e6 < 2000 * 16.0);
+    }
+}
+
 TEST_CASE("what nothing runs beside is exposed, and waits for the running kernel") {
     const std::vector<LaneTask> last{computing(100.0, 0.0), reducing(50.0, 0),
                                      computing(10.0, 0.0, 1)};
