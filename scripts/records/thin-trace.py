@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
-"""Thins traces of the PyTorch profiler for records/: keeps what `ridge trace` reads, at two fifths of the size.
+"""Thins traces of the PyTorch profiler for records/: keeps what `ridge trace` reads, at a third of the size.
 
     scripts/records/thin-trace.py records/torch-programs/*.json.gz            # in place
     scripts/records/thin-trace.py --into OUT trace.json.gz                    # OUT/trace.json.gz
     scripts/records/thin-trace.py --check RIDGE trace.json.gz                 # and compare the answers of both
 
-Kept are operators, annotations, kernels, copies and fills, with the members that programs/traces/trace_event.cpp reads; of the
-calls of CUDA those that started one of these or belong to the capture of a graph. Times count from the first event of
-the file, to the nanosecond as recorded; identifiers are numbered anew. Dropped are flows between events, occupancies,
-queues, and calls that started nothing. The same trace gives the same bytes.
+Kept are annotations, kernels, copies and fills, and the operators that started one of these or enclose one that did, with the
+members that programs/traces/trace_event.cpp reads; of the calls of CUDA those that started work or belong to the capture of a
+graph. Times count from the first event of the file, to the nanosecond as recorded; identifiers are numbered anew. Dropped are
+flows between events, occupancies, queues, and operators and calls that started nothing. The same trace gives the same bytes.
 
 Limits: traces of one process and PyTorch's profiler only.
 """
 import argparse
+import bisect
+import collections
 import decimal
 import gzip
 import json
@@ -45,11 +47,43 @@ def renumbered(numbers, value):
     return numbers.setdefault(value, len(numbers) + 1) if value >= 0 else value
 
 
+def starts_of_work(events):
+    """By thread, when operators began or CUDA was called for what ran on the GPU, sorted; and the operators' identifiers."""
+    on_gpu = [event["args"] for event in events if event["cat"] in ON_GPU]
+    correlations = {arguments.get("correlation") for arguments in on_gpu}
+    operators = {arguments["External id"] for arguments in on_gpu if "External id" in arguments}
+    starts = collections.defaultdict(list)
+    for event in events:
+        arguments = event.get("args", {})
+        captured = event["cat"] in CALLS and "LaunchKernel" in event["name"]
+        started = event["cat"] in CALLS and (captured or arguments.get("correlation") in correlations)
+        if started or (event["cat"] == "cpu_op" and arguments.get("External id") in operators):
+            starts[event["tid"]].append(decimal.Decimal(event["ts"]))
+    for each in starts.values():
+        each.sort()
+    return starts, operators
+
+
+def without_idle(events):
+    """Leaves out operators during which nothing was started, and the identifiers that no kernel names."""
+    starts, operators = starts_of_work(events)
+    for event in events:
+        if event["cat"] == "cpu_op":
+            begin = decimal.Decimal(event["ts"])
+            of_thread = starts.get(event["tid"], [])
+            place = bisect.bisect_left(of_thread, begin)
+            if place == len(of_thread) or of_thread[place] > begin + decimal.Decimal(event.get("dur", 0)):
+                continue
+            if event["args"].get("External id") not in operators:
+                event["args"].pop("External id", None)
+        yield event
+
+
 def thin(trace):
     """The trace with what is read of it."""
     events = trace["traceEvents"]
     started = {event["args"].get("correlation") for event in events if event.get("cat") in ON_GPU}
-    events = [event for event in events if kept(event, started)]
+    events = list(without_idle([event for event in events if kept(event, started)]))
     first = min(decimal.Decimal(event["ts"]) for event in events)
     numbers = {"External id": {}, "correlation": {}}
     thinned = []
