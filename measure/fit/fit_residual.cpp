@@ -7,12 +7,9 @@
 #include <cmath>
 #include <map>
 #include <memory>
-#include <set>
 
-#include "hardware/error.h"
 #include "measure/fit/boosted_trees.h"
-#include "measure/fit/expert_rows.h"
-#include "measure/record/record.h"
+#include "measure/fit/residual_samples.h"
 #include "measure/statistics/quantile.h"
 #include "model/predict.h"
 #include "model/residual/correction.h"
@@ -22,160 +19,22 @@ namespace ridge::measure {
 namespace {
 
 using model::ResidualClass;
-using model::ResidualFeatures;
 using model::ResidualFit;
 
-/// Residuals are clamped to this multiple of the ln of the largest factor: 0.25 if that is 1.2.
-const double residual_reach = 0.25 / std::log(1.2);
-constexpr std::uint64_t held_out_of = 3;
 constexpr double least_gain = 0.05;  ///< fraction of the error that a correction must remove
 constexpr std::array<double, 3> shares{
     8.0, 32.0, 256.0};  ///< strengths, in rows, of the pull to the values of all GPUs
 
-/// FNV-1a hash, the same on every machine.
-std::uint64_t hash_of(std::string_view text) {
-    std::uint64_t hash = 14695981039346656037ULL;
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-    return hash ^ (hash >> 29U);
-}
-
-/// A row and the inputs of its regression.
-struct Sample {
-    const MeasuredRow* row;
-    model::Implementation implementation;
-    ResidualFeatures features;
-    double residual = 0.0;
-    std::uint64_t family = 0;
-    bool held_out = false;
-};
-
-using Samples = std::vector<Sample>;
-
-/// Family of shapes that a library treats alike; such shapes are held out together.
-std::string family_of(const model::Operation& operation) {
-    if (const auto* op = std::get_if<model::Matmul>(&operation)) {
-        return fmt::format("{} {}", op->n, op->k);
-    }
-    if (const auto* op = std::get_if<model::Attention>(&operation)) {
-        return fmt::format("{} {} {}", op->batch, op->heads, op->kv_heads);
-    }
-    if (const auto* op = std::get_if<model::Mla>(&operation)) {
-        return fmt::format("{} {}", op->batch, op->heads);
-    }
-    const auto* const op = std::get_if<model::Moe>(&operation);
-    if (op == nullptr) return canonical_text(operation);
-    return fmt::format("{} {} {} {} {} {}", op->hidden, op->intermediate, op->topk, op->experts,
-                       op->tp, op->ep);
-}
-
-/// Machines without corrections, by GPU.
-class AnalyticMachines {
-  public:
-    explicit AnalyticMachines(const FitRequest& request) : request_(request) {}
-
-    const model::Machine& at(const std::string& gpu) {
-        auto found = machines_.find(gpu);
-        if (found == machines_.end()) {
-            model::Machine machine = request_.machine(gpu);
-            machine.residuals = nullptr;
-            found = machines_.emplace(gpu, std::move(machine)).first;
-        }
-        return found->second;
-    }
-
-  private:
-    const FitRequest& request_;
-    std::map<std::string, model::Machine> machines_;
-};
-
-std::vector<MeasuredRow> rows_of(const FitRequest& request) {
-    std::vector<MeasuredRow> rows;
-    if (!request.data.empty()) {
-        rows = split_experts(table_rows(request, {"matmul_", "attention_", "mla_", "moe_"})).own;
-    }
-    if (!request.records.empty()) {
-        std::vector<MeasuredRow> more = record_rows(request);
-        rows.insert(rows.end(), more.begin(), more.end());
-    }
-    std::erase_if(rows, [&](const MeasuredRow& row) {
-        return !request.gpus.empty() &&
-               std::find(request.gpus.begin(), request.gpus.end(), row.gpu) == request.gpus.end();
-    });
-    return rows;
-}
-
-std::map<ResidualClass, Samples> samples_of(const std::vector<MeasuredRow>& rows,
-                                            AnalyticMachines& machines) {
-    std::map<ResidualClass, Samples> classes;
-    for (const MeasuredRow& row : rows) {
-        const model::Machine& machine = machines.at(row.gpu);
-        const model::Outcome outcome = model::predict(row.operation, row.execution, machine);
-        const auto* const prediction = std::get_if<model::Prediction>(&outcome);
-        if (prediction == nullptr || prediction->evidence.chip == model::ChipEvidence::datasheet)
-            continue;
-        const auto features =
-            model::residual_features_of(row.operation, row.execution, *prediction, machine);
-        if (!features) continue;
-        // How long a host takes to launch is not a property of the kernel.
-        if (model::has_kernel_feature(features->residual_class) &&
-            row.execution.launch == model::LaunchMode::stream) {
-            continue;
-        }
-        const double most =
-            residual_reach * std::log(model::largest_correction(features->residual_class));
-        const double residual = std::log(row.measured / prediction->time);
-        if (!std::isfinite(residual)) {
-            throw InputError("a row's time is not a number",
-                             {row.file, static_cast<int>(row.line), 1});
-        }
-        classes[features->residual_class].push_back(
-            {.row = &row,
-             .implementation = prediction->implementation,
-             .features = *features,
-             .residual = std::clamp(residual, -most, most),
-             .family = hash_of(family_of(row.operation)),
-             .held_out = hash_of(canonical_text(row.operation)) % held_out_of == 0});
-    }
-    return classes;
-}
-
 /// The bounding box of the samples' features.
-void set_range(const Samples& samples, ResidualFit& fit) {
+void set_range(const FitSamples& samples, ResidualFit& fit) {
     for (std::size_t i = 0; i < model::most_residual_features; ++i) {
         fit.range.least[i] = fit.range.most[i] = samples[0].features.values[i];
-        for (const Sample& each : samples) {
+        for (const FitSample& each : samples) {
             const double value = each.features.values[i];
             fit.range.least[i] = std::min(fit.range.least[i], value);
             fit.range.most[i] = std::max(fit.range.most[i], value);
         }
     }
-}
-
-Samples part_of(const Samples& samples, const std::function<bool(const Sample&)>& wanted) {
-    Samples part;
-    std::copy_if(samples.begin(), samples.end(), std::back_inserter(part), wanted);
-    return part;
-}
-
-std::vector<std::string> gpus_of(const Samples& samples) {
-    std::set<std::string> names;
-    for (const Sample& each : samples) names.insert(each.row->gpu);
-    return {names.begin(), names.end()};
-}
-
-TreeProblem problem_of(const Samples& samples, const std::vector<std::string>& gpus) {
-    TreeProblem problem;
-    problem.part_count = gpus.size();
-    problem.features.resize(model::residual_features(samples[0].features.residual_class).size());
-    for (const Sample& each : samples) {
-        const auto gpu = std::lower_bound(gpus.begin(), gpus.end(), each.row->gpu);
-        for (std::size_t i = 0; i < problem.features.size(); ++i) {
-            problem.features[i].push_back(each.features.values[i]);
-        }
-        problem.values.push_back(each.residual);
-        problem.parts.push_back(static_cast<std::size_t>(gpu - gpus.begin()));
-    }
-    return problem;
 }
 
 /// Errors of families that the trees did not use, by the number of trees.
@@ -192,14 +51,15 @@ void add_errors(const TreeProblem& out, const std::vector<BoostedTree>& trees, d
     }
 }
 
-ErrorsByCount held_out_errors(const Samples& samples, const std::vector<std::string>& gpus,
+ErrorsByCount held_out_errors(const FitSamples& samples, const std::vector<std::string>& gpus,
                               const TreeOptions& options) {
     ErrorsByCount errors{};
     const double largest = std::log(model::largest_correction(samples[0].features.residual_class));
     for (std::uint64_t fold = 0; fold < folds; ++fold) {
-        const auto is_out = [&](const Sample& each) { return each.family % folds == fold; };
-        const Samples out = part_of(samples, is_out);
-        const Samples known = part_of(samples, [&](const Sample& each) { return !is_out(each); });
+        const auto is_out = [&](const FitSample& each) { return each.family % folds == fold; };
+        const FitSamples out = part_of(samples, is_out);
+        const FitSamples known =
+            part_of(samples, [&](const FitSample& each) { return !is_out(each); });
         if (out.empty() || known.empty()) continue;
         add_errors(problem_of(out, gpus), boosted_trees(problem_of(known, gpus), options), largest,
                    errors);
@@ -225,7 +85,7 @@ void add_starts(const ResidualFit& start, std::vector<TreeOptions>& all) {
 
 /// The options to try: how much GPUs share, if there are several, and smaller steps if rows are
 /// few.
-std::vector<TreeOptions> candidates_of(const Samples& samples, std::size_t gpus,
+std::vector<TreeOptions> candidates_of(const FitSamples& samples, std::size_t gpus,
                                        const ResidualFit* start) {
     const bool few = model::rests_on_records(samples[0].features.residual_class);
     std::vector<TreeOptions> all;
@@ -246,7 +106,7 @@ std::vector<TreeOptions> candidates_of(const Samples& samples, std::size_t gpus,
 
 /// The candidate and the number of trees with the least error on held-out families; fewer trees if
 /// they cost less than half a hundredth.
-TreeOptions options_of(const Samples& samples, const ResidualFit* start) {
+TreeOptions options_of(const FitSamples& samples, const ResidualFit* start) {
     constexpr double worth = 0.005;
     const std::vector<std::string> gpus = gpus_of(samples);
     TreeOptions best;
@@ -275,7 +135,7 @@ void widen(ResidualFit& fit, const ResidualFit& other) {
 }
 
 /// The correction of each GPU from these samples.
-std::map<std::string, ResidualFit> corrections_of(const Samples& samples,
+std::map<std::string, ResidualFit> corrections_of(const FitSamples& samples,
                                                   const TreeOptions& options,
                                                   const ResidualFit* start) {
     ResidualFit box{.implementation = samples[0].implementation, .range = {}, .forest = {}};
@@ -309,7 +169,7 @@ double width_needed(const model::Prediction& p, Time measured) {
 
 /// Adds the errors of these samples, each with the correction of its GPU; null: without
 /// corrections.
-void add_time_errors(const Samples& samples, AnalyticMachines& machines, const Fits* fits,
+void add_time_errors(const FitSamples& samples, AnalyticMachines& machines, const Fits* fits,
                      ErrorsByGpu& errors, WidthsByGpu* widths = nullptr) {
     for (const std::string& gpu : gpus_of(samples)) {
         model::Machine machine = machines.at(gpu);
@@ -318,7 +178,7 @@ void add_time_errors(const Samples& samples, AnalyticMachines& machines, const F
             residuals->set(samples[0].features.residual_class, fits->at(gpu));
             machine.residuals = std::move(residuals);
         }
-        for (const Sample& each : samples) {
+        for (const FitSample& each : samples) {
             if (each.row->gpu != gpu) continue;
             const model::Outcome outcome =
                 model::predict(each.row->operation, each.row->execution, machine);
@@ -343,24 +203,26 @@ struct Judgement {
 
 /// Judges by a third of the shapes. If rows are as few as records are, judges by five folds of
 /// whole families, each corrected by options and a fit that come from the other four.
-Judgement judged(const Samples& samples, const Samples& seen, const Fits& whole,
+Judgement judged(const FitSamples& samples, const FitSamples& seen, const Fits& whole,
                  const TreeOptions& options, const ResidualFit* start, AnalyticMachines& machines) {
     Judgement errors;
-    const auto judge = [&](const Samples& out, const Samples& known, const TreeOptions& chosen) {
+    const auto judge = [&](const FitSamples& out, const FitSamples& known,
+                           const TreeOptions& chosen) {
         const Fits fits = corrections_of(known, chosen, start);
         add_time_errors(out, machines, nullptr, errors.before);
         add_time_errors(out, machines, &fits, errors.after, &errors.widths);
         add_time_errors(out, machines, &whole, errors.inside);
     };
     if (!model::rests_on_records(samples[0].features.residual_class)) {
-        const Samples out = part_of(samples, [](const Sample& s) { return s.held_out; });
+        const FitSamples out = part_of(samples, [](const FitSample& s) { return s.held_out; });
         if (!out.empty()) judge(out, seen, options);
         return errors;
     }
     for (std::uint64_t fold = 0; fold < folds; ++fold) {
-        const auto is_out = [&](const Sample& each) { return each.family % folds == fold; };
-        const Samples out = part_of(samples, is_out);
-        const Samples known = part_of(samples, [&](const Sample& each) { return !is_out(each); });
+        const auto is_out = [&](const FitSample& each) { return each.family % folds == fold; };
+        const FitSamples out = part_of(samples, is_out);
+        const FitSamples known =
+            part_of(samples, [&](const FitSample& each) { return !is_out(each); });
         if (!out.empty() && !known.empty()) judge(out, known, options_of(known, start));
     }
     return errors;
@@ -371,15 +233,15 @@ ErrorSummary summary_of(const ErrorsByGpu& errors, const std::string& gpu) {
     return found == errors.end() ? ErrorSummary{} : summarise_errors(found->second);
 }
 
-/// Samples of the GPU's most frequent implementation; a correction applies to only one.
-Samples of_one_implementation(const Samples& samples) {
+/// FitSamples of the GPU's most frequent implementation; a correction applies to only one.
+FitSamples of_one_implementation(const FitSamples& samples) {
     if (model::has_kernel_feature(samples[0].features.residual_class)) return samples;
     std::map<model::Implementation, std::size_t> counts;
-    for (const Sample& each : samples) ++counts[each.implementation];
+    for (const FitSample& each : samples) ++counts[each.implementation];
     const auto most =
         std::max_element(counts.begin(), counts.end(),
                          [](const auto& a, const auto& b) { return a.second < b.second; });
-    return part_of(samples, [&](const Sample& s) { return s.implementation == most->first; });
+    return part_of(samples, [&](const FitSample& s) { return s.implementation == most->first; });
 }
 
 constexpr double least_spread = 0.2;
@@ -412,7 +274,7 @@ double spread_of_records(std::vector<double> widths) {
 }
 
 /// The correction whose trees a fit of these samples may build on; null if there is none.
-const ResidualFit* start_of(const Samples& samples, const model::Residuals& start) {
+const ResidualFit* start_of(const FitSamples& samples, const model::Residuals& start) {
     const ResidualClass residual_class = samples[0].features.residual_class;
     const ResidualFit* const fit = start.find(residual_class);
     const bool holds = fit != nullptr && gpus_of(samples).size() == 1 &&
@@ -421,12 +283,12 @@ const ResidualFit* start_of(const Samples& samples, const model::Residuals& star
     return holds ? fit : nullptr;
 }
 
-std::vector<ResidualReport> fit_class(ResidualClass residual_class, const Samples& all,
+std::vector<ResidualReport> fit_class(ResidualClass residual_class, const FitSamples& all,
                                       const model::Residuals& starts, AnalyticMachines& machines) {
-    const Samples samples = of_one_implementation(all);
+    const FitSamples samples = of_one_implementation(all);
     const ResidualFit* const start = start_of(samples, starts);
     std::map<std::string, std::size_t> rows;
-    for (const Sample& each : samples) ++rows[each.row->gpu];
+    for (const FitSample& each : samples) ++rows[each.row->gpu];
     std::vector<ResidualReport> reports;
     const auto few = std::any_of(rows.begin(), rows.end(), [](const auto& each) {
         return each.second < fewest_residual_rows;
@@ -435,7 +297,7 @@ std::vector<ResidualReport> fit_class(ResidualClass residual_class, const Sample
     Fits whole;
     Judgement errors;
     if (!few) {
-        const Samples seen = part_of(samples, [](const Sample& s) { return !s.held_out; });
+        const FitSamples seen = part_of(samples, [](const FitSample& s) { return !s.held_out; });
         options = options_of(model::rests_on_records(residual_class) ? samples : seen, start);
         whole = corrections_of(samples, options, start);
         errors = judged(samples, seen, whole, options, start, machines);
@@ -472,7 +334,7 @@ std::vector<ResidualReport> fit_class(ResidualClass residual_class, const Sample
 
 std::vector<ResidualReport> fit_residuals(const FitRequest& request,
                                           const model::Residuals& start) {
-    const std::vector<MeasuredRow> rows = rows_of(request);
+    const std::vector<MeasuredRow> rows = residual_rows(request);
     AnalyticMachines machines(request);
     std::vector<ResidualReport> reports;
     std::map<std::string, std::vector<MeasuredRow>> alone;
@@ -482,7 +344,7 @@ std::vector<ResidualReport> fit_residuals(const FitRequest& request,
         alone.emplace("", rows);
     }
     for (const auto& [name, part] : alone) {
-        for (const auto& [residual_class, samples] : samples_of(part, machines)) {
+        for (const auto& [residual_class, samples] : residual_samples(part, machines)) {
             for (ResidualReport& report : fit_class(residual_class, samples, start, machines)) {
                 reports.push_back(std::move(report));
             }
