@@ -15,23 +15,6 @@ namespace {
 using model::residual_leaves;
 using model::residual_levels;
 using model::ResidualSplit;
-using Leaves = std::array<double, residual_leaves>;
-
-/// The share of a row that falls in each leaf.
-Leaves weights_of(const BoostedTree& tree, const TreeProblem& problem, std::size_t row) {
-    Leaves weights{1.0};
-    std::size_t nodes = 1;
-    for (const ResidualSplit& split : tree.splits) {
-        const double above = model::side_of(problem.features[split.feature][row], split);
-        for (std::size_t node = nodes; node-- > 0;) {
-            const double whole = weights[node];
-            weights[2 * node] = whole * (1.0 - above);
-            weights[2 * node + 1] = whole * above;
-        }
-        nodes *= 2;
-    }
-    return weights;
-}
 
 /// Sums over the rows of a node, in one part.
 struct Sums {
@@ -39,14 +22,20 @@ struct Sums {
     double rows = 0.0;
 };
 
+constexpr double most_quantiles = 4.0;  ///< widest ramp, in distances to the next quantile
+
 /// The features, divided into bins.
 class Binned {
   public:
     Binned(const TreeProblem& problem, const TreeOptions& options) {
-        for (const std::vector<double>& column : problem.features) {
+        for (std::size_t i = 0; i < problem.features.size(); ++i) {
+            const std::vector<double>& column = problem.features[i];
+            const FeatureUse use = problem.uses.empty() ? FeatureUse::size : problem.uses[i];
             std::vector<double> sorted = column;
             std::sort(sorted.begin(), sorted.end());
-            widths_.push_back(options.ramp * (sorted.back() - sorted.front()));
+            widths_.push_back((use == FeatureUse::kind ? options.kind_ramp : options.ramp) *
+                              (sorted.back() - sorted.front()));
+            if (use == FeatureUse::unused) sorted.assign(sorted.size(), 0.0);
             std::vector<double>& edges = edges_.emplace_back();
             for (std::size_t b = 1; b <= options.bins; ++b) {
                 const double value = sorted[b * sorted.size() / (options.bins + 1)];
@@ -76,7 +65,8 @@ class Binned {
         double nearest = std::numeric_limits<double>::infinity();
         if (bin > 0) nearest = edges[bin] - edges[bin - 1];
         if (bin + 1 < edges.size()) nearest = std::min(nearest, edges[bin + 1] - edges[bin]);
-        const double width = model::as_written(std::min(widths_[feature], 2.0 * nearest));
+        const double width =
+            model::as_written(std::min(widths_[feature], most_quantiles * nearest));
         return {static_cast<std::uint8_t>(feature), edges[bin],
                 std::max(width, model::residual_unit)};
     }
@@ -115,22 +105,8 @@ class Booster {
         return tree;
     }
 
-    /// A related GPU's tree, with its values moved towards the residuals of the rows.
-    BoostedTree redrawn(const BoostedTree& start) {
-        const std::vector<double> before = left_;
-        take_off(start);
-        hold();
-        BoostedTree tree = start;
-        const auto leaves = sums_of_leaves(tree);
-        for (std::size_t leaf = 0; leaf < residual_leaves; ++leaf) {
-            const Sums& rows = leaves[leaf].front();
-            const double moved = options_.rate * rows.residual / (rows.rows + options_.share);
-            tree.values.front()[leaf] = model::as_written(tree.values.front()[leaf] + moved);
-        }
-        left_ = before;
-        take_off(tree);
-        return tree;
-    }
+    /// Takes off a related GPU's tree.
+    void build_on(const BoostedTree& start) { take_off(start); }
 
     /// Whether no feature has two different values.
     [[nodiscard]] bool is_constant() const { return binned_.most_bins() == 1; }
@@ -244,7 +220,7 @@ class Booster {
         std::vector<std::vector<Sums>> leaves(residual_leaves,
                                               std::vector<Sums>(problem_.part_count));
         for (std::size_t i = 0; i < held_.size(); ++i) {
-            const Leaves weights = weights_of(tree, problem_, i);
+            const LeafWeights weights = leaf_weights(tree, problem_, i);
             for (std::size_t leaf = 0; leaf < residual_leaves; ++leaf) {
                 Sums& sum = leaves[leaf][problem_.parts[i]];
                 sum.residual += weights[leaf] * held_[i];
@@ -283,15 +259,32 @@ std::vector<BoostedTree> boosted_trees(const TreeProblem& problem, const TreeOpt
     std::vector<BoostedTree> trees;
     if (booster.is_constant()) return trees;
     for (const BoostedTree& each : options.start) {
-        if (trees.size() < options.trees) trees.push_back(booster.redrawn(each));
+        if (trees.size() == options.trees) break;
+        booster.build_on(each);
+        trees.push_back(each);
     }
     while (trees.size() < options.trees) trees.push_back(booster.next());
     return trees;
 }
 
+LeafWeights leaf_weights(const BoostedTree& tree, const TreeProblem& problem, std::size_t row) {
+    LeafWeights weights{1.0};
+    std::size_t nodes = 1;
+    for (const ResidualSplit& split : tree.splits) {
+        const double above = model::side_of(problem.features[split.feature][row], split);
+        for (std::size_t node = nodes; node-- > 0;) {
+            const double whole = weights[node];
+            weights[2 * node] = whole * (1.0 - above);
+            weights[2 * node + 1] = whole * above;
+        }
+        nodes *= 2;
+    }
+    return weights;
+}
+
 double value_of(const BoostedTree& tree, const TreeProblem& problem, std::size_t row) {
-    const Leaves weights = weights_of(tree, problem, row);
-    const Leaves& values = tree.values[problem.parts[row]];
+    const LeafWeights weights = leaf_weights(tree, problem, row);
+    const std::array<double, residual_leaves>& values = tree.values[problem.parts[row]];
     double sum = 0.0;
     for (std::size_t leaf = 0; leaf < residual_leaves; ++leaf) sum += weights[leaf] * values[leaf];
     return sum;

@@ -11,11 +11,11 @@
 // sum of squares most. The value of a leaf is the mean of its rows, shrunk towards 0 as if by
 // `pull` rows; the value of a part is shrunk towards the leaf's value as if by `share` rows. The
 // ramp of a split (model/machine/residual_forest.h) is as wide as `ramp` times the feature's range,
-// but at most twice the distance to the next quantile. Nothing is random.
+// but at most four times the distance to the next quantile. A feature that names a kind instead of a
+// size has ramps of `kind_ramp`, so that no kind takes part of another's value. Nothing is random.
+// `leaf_values.h` then fits the values of all trees together.
 //
-// Trees of a related GPU (`start`) come first: they keep their splits, and each leaf's value moves
-// by `rate` times the residual of its rows, shrunk towards the related GPU's value as if by `share`
-// rows. The remaining residuals are boosted as above.
+// Trees of a related GPU (`start`) come first, as they are. What they leave is boosted as above.
 //
 // Limits: splits are chosen as if they had no ramps. A threshold lies midway between two values.
 // Only a problem with one part can start from the trees of a related GPU.
@@ -23,17 +23,26 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "model/machine/residual_forest.h"
 
 namespace ridge::measure {
 
+/// What a feature is to the trees that are grown; those of a related GPU may split any.
+enum class FeatureUse : std::uint8_t {
+    size,
+    kind,   ///< numbers kinds
+    unused  ///< never split
+};
+
 struct TreeProblem {
     std::vector<std::vector<double>> features;  ///< columns, each as long as `values`
     std::vector<double> values;
     std::vector<std::size_t> parts;  ///< part of each row, below `part_count`
     std::size_t part_count = 1;
+    std::vector<FeatureUse> uses{};  ///< of each column; empty: all are sizes
 };
 
 struct BoostedTree {
@@ -42,18 +51,25 @@ struct BoostedTree {
 };
 
 struct TreeOptions {
-    std::size_t trees = model::most_residual_trees;
+    std::size_t trees = 48;
     double share = 32.0;
     double rate = 0.4;
     double pull = 4.0;
+    double leaves = 8.0;  ///< pull of the values that are fitted together (leaf_values.h)
     double outlier = 0.1;
-    double ramp = 0.02;
+    double ramp = 0.1;
+    double kind_ramp = 0.02;
     std::size_t bins = 32;
     std::vector<BoostedTree> start{};  ///< trees of a related GPU, with one part
 };
 
 [[nodiscard]] std::vector<BoostedTree> boosted_trees(const TreeProblem& problem,
                                                      const TreeOptions& options);
+
+/// The share of a row that falls in each leaf of a tree.
+using LeafWeights = std::array<double, model::residual_leaves>;
+[[nodiscard]] LeafWeights leaf_weights(const BoostedTree& tree, const TreeProblem& problem,
+                                       std::size_t row);
 
 /// The value of a tree for a row, in the row's part.
 [[nodiscard]] double value_of(const BoostedTree& tree, const TreeProblem& problem, std::size_t row);

@@ -6,22 +6,20 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <set>
 #include <utility>
 
-#include "hardware/byte_source.h"
 #include "hardware/field_reader.h"
 #include "hardware/loader.h"
+#include "measure/fit/built_trees.h"
 #include "measure/fit/fit.h"
 #include "measure/fit/fit_residual.h"
 #include "measure/fit/fit_starts.h"
 #include "measure/record/overlay_text.h"
 #include "measure/record/record.h"
 #include "model/catalogue/calibration_text.h"
-#include "model/catalogue/trees_file.h"
 #include "model/machine/machine.h"
 
 namespace ridge::measure {
@@ -54,6 +52,7 @@ PlannedFit planned(const hardware::Row& row, std::vector<hardware::Problem>& pro
                    .records = texts("records"),
                    .tables = texts("tables"),
                    .date = row.text("date"),
+                   .keep = texts("keep"),
                    .location = row.location};
     if (fit.program != residual_program && program_named(fit.program) == nullptr) {
         problems.push_back({row.location, "unknown program \"" + fit.program + "\""});
@@ -65,35 +64,6 @@ PlannedFit planned(const hardware::Row& row, std::vector<hardware::Problem>& pro
     }
     return fit;
 }
-
-std::vector<std::string> files_below(const std::vector<std::string>& paths) {
-    namespace fs = std::filesystem;
-    std::vector<std::string> files;
-    for (const std::string& path : paths) {
-        if (!fs::is_directory(path)) {
-            files.push_back(path);
-            continue;
-        }
-        for (const auto& entry : fs::directory_iterator(path)) {
-            if (entry.is_regular_file()) files.push_back(entry.path().string());
-        }
-    }
-    std::sort(files.begin(), files.end());
-    return files;
-}
-
-/// 64-bit FNV-1a.
-class Digest {
-  public:
-    void add(std::string_view bytes) {
-        for (const char each : bytes) hash_ = (hash_ ^ static_cast<unsigned char>(each)) * prime;
-    }
-    [[nodiscard]] std::string text() const { return fmt::format("{:016x}", hash_); }
-
-  private:
-    static constexpr std::uint64_t prime = 0x100000001b3U;
-    std::uint64_t hash_ = 0xcbf29ce484222325U;
-};
 
 std::string newest_date(const std::vector<std::string>& records) {
     std::string newest;
@@ -422,19 +392,23 @@ class Builder {
                                    "model.residual." + std::string(name_of(each.residual_class)));
                     });
                 if (own.empty()) continue;
-                const std::string overlay =
-                    residual_overlay(own, gpu, "fit of residual by ridge calibrate --built-in");
-                const hardware::Loaded loaded =
-                    hardware::load_text(overlay, "fit", model::schema());
-                hardware::throw_problems(loaded.problems);
                 std::vector<std::string> lines{"command " + inputs.command,
                                                "records " + inputs.names,
                                                "inputs " + inputs.digest};
                 if (!inputs.date.empty()) lines.push_back("date " + inputs.date);
-                const std::string text =
-                    model::trees_file(loaded.description, gpu, software, lines);
+                const std::string path = path_of(gpu, software, ".trees");
+                TreesToBuild trees{.reports = std::move(own),
+                                   .gpu = gpu,
+                                   .software = software,
+                                   .header = std::move(lines),
+                                   .keep = fit.keep,
+                                   .committed = {}};
+                if (const auto file = request_.catalogue.files().at(path)) {
+                    trees.committed = file->text;
+                }
+                const std::string text = built_trees(trees);
                 trees_[{gpu, software}] = text;
-                request_.catalogue.add_text(text, path_of(gpu, software, ".trees"));
+                request_.catalogue.add_text(text, path);
             }
         }
     }
@@ -472,23 +446,6 @@ CalibrationPlan read_plan(const std::string& toml, const std::string& file) {
     hardware::throw_problems(loaded.problems);
     plan.starts = std::move(loaded.description);
     return plan;
-}
-
-std::string digest_of_files(const std::vector<std::string>& paths) {
-    Digest digest;
-    std::array<char, 1U << 15U> buffer{};
-    for (const std::string& path : files_below(paths)) {
-        std::string name = std::filesystem::path(path).filename().string();
-        if (name.ends_with(".gz")) name.resize(name.size() - 3);
-        digest.add(name);
-        ByteSource source(path);
-        for (std::size_t got = source.read(buffer.data(), buffer.size()); got > 0;
-             got = source.read(buffer.data(), buffer.size())) {
-            digest.add({buffer.data(), got});
-        }
-        if (!source.failure().empty()) throw InputError(source.failure(), {.file = path});
-    }
-    return digest.text();
 }
 
 Built build_calibrations(const CalibrationPlan& plan, BuildRequest request) {

@@ -15,6 +15,7 @@
 //   records = ["records/h200-sxm"]           # below the source tree; or:
 //   tables = ["attention_decode_b200.csv"]   # below --data
 //   date = "2026-11-22"                      # of the tables
+//   keep = ["torch_rows"]                    # optional: classes whose committed corrections stay
 //
 //   [model.torch]                            # where parameters start (fit_starts.h)
 //   first_dram = { value = "0.7 us", source = "START" }
@@ -49,7 +50,8 @@ struct PlannedFit {
     std::string source;
     std::vector<std::string> records;
     std::vector<std::string> tables;
-    std::string date;  ///< of the tables
+    std::string date;               ///< of the tables
+    std::vector<std::string> keep;  ///< classes of corrections that stay as they are committed
     Location location;
     bool wanted = true;  ///< false: the files hold what it gives
 };

@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
 
 #include "measure/fit/boosted_trees.h"
+#include "measure/fit/leaf_values.h"
 #include "measure/fit/residual_samples.h"
 #include "measure/statistics/quantile.h"
 #include "model/predict.h"
@@ -22,8 +23,6 @@ using model::ResidualClass;
 using model::ResidualFit;
 
 constexpr double least_gain = 0.05;  ///< fraction of the error that a correction must remove
-constexpr std::array<double, 3> shares{
-    8.0, 32.0, 256.0};  ///< strengths, in rows, of the pull to the values of all GPUs
 
 /// The bounding box of the samples' features.
 void set_range(const FitSamples& samples, ResidualFit& fit) {
@@ -37,92 +36,103 @@ void set_range(const FitSamples& samples, ResidualFit& fit) {
     }
 }
 
-/// Errors of families that the trees did not use, by the number of trees.
-using ErrorsByCount = std::array<double, model::most_residual_trees + 1>;
+/// Trees as options grow them, and the pulls at which their values may be fitted together.
+struct Candidate {
+    TreeOptions options;
+    std::vector<double> pulls;
+};
 
-void add_errors(const TreeProblem& out, const std::vector<BoostedTree>& trees, double largest,
-                ErrorsByCount& errors) {
-    for (std::size_t row = 0; row < out.values.size(); ++row) {
-        double sum = 0.0;
-        for (std::size_t count = 0; count < errors.size(); ++count) {
-            if (count > 0 && count <= trees.size()) sum += value_of(trees[count - 1], out, row);
-            errors[count] += std::abs(out.values[row] - std::clamp(sum, -largest, largest));
-        }
+/// Trees grown on these rows alone; and those of a related GPU, as they are and moved more and more.
+std::vector<Candidate> candidates_of(const FitSamples& samples, const ResidualFit* start) {
+    constexpr double as_they_are = std::numeric_limits<double>::infinity();
+    constexpr double far = 8.0;
+    constexpr double near = 32.0;
+    constexpr double very_near = 256.0;
+    std::vector<Candidate> all{{.options = {}, .pulls = {far, near}}};
+    if (start != nullptr) {
+        Candidate& related = all.emplace_back();
+        related.options.start = trees_of(start->forest);
+        related.options.trees = std::max(related.options.trees, related.options.start.size());
+        related.pulls = {as_they_are, very_near, near, far};
     }
+    const double largest = model::largest_correction(samples[0].features.residual_class);
+    for (Candidate& each : all) {
+        each.options.outlier *= std::max(1.0, std::log(largest) / std::log(1.5));
+    }
+    return all;
 }
 
-ErrorsByCount held_out_errors(const FitSamples& samples, const std::vector<std::string>& gpus,
-                              const TreeOptions& options) {
-    ErrorsByCount errors{};
+double error_of(const TreeProblem& out, const std::vector<BoostedTree>& trees, double largest) {
+    double error = 0.0;
+    for (std::size_t row = 0; row < out.values.size(); ++row) {
+        double sum = 0.0;
+        for (const BoostedTree& tree : trees) sum += value_of(tree, out, row);
+        error += std::abs(out.values[row] - std::clamp(sum, -largest, largest));
+    }
+    return error;
+}
+
+/// Errors on held-out families for each pull, and for each number of trees.
+std::vector<std::vector<double>> held_out_errors(const FitSamples& samples,
+                                                 const TreeOptions& options,
+                                                 const std::vector<double>& pulls,
+                                                 const std::vector<std::size_t>& counts) {
+    const std::vector<std::string> gpus = gpus_of(samples);
     const double largest = std::log(model::largest_correction(samples[0].features.residual_class));
+    std::vector<std::vector<double>> errors(pulls.size(), std::vector<double>(counts.size()));
     for (std::uint64_t fold = 0; fold < folds; ++fold) {
         const auto is_out = [&](const FitSample& each) { return each.family % folds == fold; };
         const FitSamples out = part_of(samples, is_out);
         const FitSamples known =
             part_of(samples, [&](const FitSample& each) { return !is_out(each); });
         if (out.empty() || known.empty()) continue;
-        add_errors(problem_of(out, gpus), boosted_trees(problem_of(known, gpus), options), largest,
-                   errors);
+        const TreeProblem others = problem_of(out, gpus);
+        const TreeProblem problem = problem_of(known, gpus);
+        const LeafFit fit(problem, boosted_trees(problem, options), options.outlier,
+                          options.start.size());
+        for (std::size_t i = 0; i < pulls.size(); ++i) {
+            for (std::size_t j = 0; j < counts.size(); ++j) {
+                errors[i][j] += error_of(others, fit.values(counts[j], pulls[i]), largest);
+            }
+        }
     }
     return errors;
 }
 
-/// A related GPU's trees, unchanged and with values moved a little, more and far.
-void add_starts(const ResidualFit& start, std::vector<TreeOptions>& all) {
-    constexpr double as_it_is = std::numeric_limits<double>::infinity();
-    struct Move {
-        double share;
-        double rate;
-    };
-    for (const Move& move : {Move{as_it_is, 0.1}, Move{256.0, 0.1}, Move{32.0, 0.1},
-                             Move{32.0, 0.4}, Move{8.0, 0.4}}) {
-        TreeOptions& options = all.emplace_back();
-        options.share = move.share;
-        options.rate = move.rate;
-        options.start = trees_of(start.forest);
+/// The numbers of trees to try: steps of four, which begin with a related GPU's trees.
+std::vector<std::size_t> counts_of(const TreeOptions& options) {
+    constexpr std::size_t step = 4;
+    std::vector<std::size_t> counts;
+    for (std::size_t count = options.start.size(); count <= options.trees; count += step) {
+        counts.push_back(count);
     }
+    return counts;
 }
 
-/// The options to try: how much GPUs share, if there are several, and smaller steps if rows are
-/// few.
-std::vector<TreeOptions> candidates_of(const FitSamples& samples, std::size_t gpus,
-                                       const ResidualFit* start) {
-    const bool few = model::rests_on_records(samples[0].features.residual_class);
-    std::vector<TreeOptions> all;
-    for (const double share : shares) {
-        for (const double rate : {0.4, 0.2, 0.1}) {
-            TreeOptions& options = all.emplace_back();
-            options.share = share;
-            if (!few) break;
-            options.rate = rate;
-        }
-        if (gpus == 1) break;  // nothing to pull towards
-    }
-    if (start != nullptr) add_starts(*start, all);
-    const double largest = model::largest_correction(samples[0].features.residual_class);
-    for (TreeOptions& each : all) each.outlier *= std::max(1.0, std::log(largest) / std::log(1.5));
-    return all;
-}
-
-/// The candidate and the number of trees with the least error on held-out families; fewer trees if
-/// they cost less than half a hundredth.
+/// The candidate and the pull with the least error on held-out families at half the trees, then the number of
+/// trees; fewer if they cost less than half a hundredth.
 TreeOptions options_of(const FitSamples& samples, const ResidualFit* start) {
     constexpr double worth = 0.005;
-    const std::vector<std::string> gpus = gpus_of(samples);
     TreeOptions best;
     double least = std::numeric_limits<double>::infinity();
-    for (const TreeOptions& options : candidates_of(samples, gpus.size(), start)) {
-        const ErrorsByCount errors = held_out_errors(samples, gpus, options);
-        const double lowest = *std::min_element(errors.begin(), errors.end());
-        if (lowest < least) {
-            least = lowest;
-            best = options;
-            const auto enough = std::find_if(errors.begin(), errors.end(), [&](double error) {
-                return error <= (1.0 + worth) * lowest;
-            });
-            best.trees = static_cast<std::size_t>(enough - errors.begin());
+    for (const Candidate& each : candidates_of(samples, start)) {
+        TreeOptions half = each.options;
+        half.trees = std::max(half.trees / 2, half.start.size());
+        const auto errors = held_out_errors(samples, half, each.pulls, {half.trees});
+        for (std::size_t i = 0; i < each.pulls.size(); ++i) {
+            if (errors[i][0] >= least) continue;
+            least = errors[i][0];
+            best = each.options;
+            best.leaves = each.pulls[i];
         }
     }
+    if (std::isinf(best.leaves)) best.trees = best.start.size();
+    const std::vector<std::size_t> counts = counts_of(best);
+    const std::vector<double> errors = held_out_errors(samples, best, {best.leaves}, counts)[0];
+    const double lowest = *std::min_element(errors.begin(), errors.end());
+    const auto enough = std::find_if(errors.begin(), errors.end(),
+                                     [&](double error) { return error <= (1.0 + worth) * lowest; });
+    best.trees = counts[static_cast<std::size_t>(enough - errors.begin())];
     return best;
 }
 
@@ -145,7 +155,7 @@ std::map<std::string, ResidualFit> corrections_of(const FitSamples& samples,
     set_range(samples, box);
     if (!options.start.empty()) widen(box, *start);
     const std::vector<std::string> gpus = gpus_of(samples);
-    const std::vector<BoostedTree> trees = boosted_trees(problem_of(samples, gpus), options);
+    const std::vector<BoostedTree> trees = fitted_trees(problem_of(samples, gpus), options);
     std::map<std::string, ResidualFit> fits;
     for (std::size_t part = 0; part < gpus.size(); ++part) {
         ResidualFit fit = box;
@@ -307,7 +317,7 @@ std::vector<ResidualReport> fit_class(ResidualClass residual_class, const FitSam
         report.gpu = gpu;
         report.residual_class = residual_class;
         report.rows = count;
-        report.share = options.share;
+        report.pull = options.leaves;
         if (few) {
             report.kept_because = fmt::format("fewer than {} rows", fewest_residual_rows);
         } else {

@@ -5,10 +5,10 @@
 //   residual_overlay(reports, "h100-sxm", source)   // an overlay for the GPU's description
 //
 // Method. The analytic model predicts the rows; y = ln(measured / predicted), clamped to 0.25.
-// `boosted_trees.h` fits trees over the features of a class. The number of trees is the one with
-// the least error over five folds of whole families of shapes (rows with the same n and k, the same
-// batch and heads, or the same expert). GPUs named together share the trees; the values of each are
-// pulled towards those of all GPUs as strongly as held-out families justify. A single GPU may start
+// `boosted_trees.h` grows trees over the features of a class, and `leaf_values.h` fits their values
+// together. Their pull and the number of trees are those with the least error over five folds of whole
+// families of shapes (rows with the same n and k, the same batch and heads, or the same expert). GPUs named
+// together share the trees; the values of each are pulled towards those of all GPUs. A single GPU may start
 // from the trees of a related one. The reported errors are those of a third of the shapes, chosen
 // by a hash of the operation, that neither the choice of options nor the values used. For classes
 // that rest on records, which have fewer rows, they are those of five folds of whole families, each
@@ -36,7 +36,7 @@ struct ResidualReport {
     std::size_t held_out = 0;  ///< rows that the errors rest on; all of them with five folds
     ErrorSummary before;       ///< errors of the analytic model on the held-out rows
     ErrorSummary after;
-    double share = 0.0;        ///< strength, in rows, of the pull to the values of all GPUs
+    double pull = 0.0;         ///< strength, in rows, of the pull on the values of leaves
     model::ResidualFit fit;    ///< fitted to all rows; has no trees if the GPU keeps what it had
     std::string kept_because;  ///< why no correction was made; empty if there is one
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 #include <string_view>
@@ -43,6 +44,22 @@ std::string family_of(const model::Operation& operation) {
     if (op == nullptr) return canonical_text(operation);
     return fmt::format("{} {} {} {} {} {}", op->hidden, op->intermediate, op->topk, op->experts,
                        op->tp, op->ep);
+}
+
+/// Features that number kinds.
+constexpr std::array<std::string_view, 11> kinds{"kernel", "type",  "output",   "variant",
+                                                 "tile",   "axis",  "backward", "causal",
+                                                 "bias",   "cache", "l2"};
+/// How the names begin of features that are not for classes of records.
+constexpr std::array<std::string_view, 3> of_tables{"tiles", "wave", "last"};
+
+FeatureUse use_of(std::string_view feature, ResidualClass residual_class) {
+    if (std::find(kinds.begin(), kinds.end(), feature) != kinds.end()) return FeatureUse::kind;
+    const bool unused = model::rests_on_records(residual_class) &&
+                        std::any_of(of_tables.begin(), of_tables.end(), [&](std::string_view each) {
+                            return feature.starts_with(each);
+                        });
+    return unused ? FeatureUse::unused : FeatureUse::size;
 }
 
 }  // namespace
@@ -123,7 +140,11 @@ std::vector<std::string> gpus_of(const FitSamples& samples) {
 TreeProblem problem_of(const FitSamples& samples, const std::vector<std::string>& gpus) {
     TreeProblem problem;
     problem.part_count = gpus.size();
-    problem.features.resize(model::residual_features(samples[0].features.residual_class).size());
+    const ResidualClass residual_class = samples[0].features.residual_class;
+    for (const std::string_view feature : model::residual_features(residual_class)) {
+        problem.uses.push_back(use_of(feature, residual_class));
+    }
+    problem.features.resize(problem.uses.size());
     for (const FitSample& each : samples) {
         const auto gpu = std::lower_bound(gpus.begin(), gpus.end(), each.row->gpu);
         for (std::size_t i = 0; i < problem.features.size(); ++i) {

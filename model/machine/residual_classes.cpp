@@ -170,7 +170,10 @@ double largest_correction(ResidualClass residual_class) {
 }
 
 double largest_correction() {
-    return std::max(usual_correction, wide_correction);
+    return std::max_element(
+               class_table.begin(), class_table.end(),
+               [](const ClassEntry& a, const ClassEntry& b) { return a.largest < b.largest; })
+        ->largest;
 }
 
 double largest_log_correction(ResidualClass residual_class) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 namespace ridge::model {
 namespace {
@@ -26,6 +27,11 @@ double largest(FeatureValues& values) {
     }
 }
 
+/// A shape less aligned than all data takes the correction of the least aligned. (K2)
+bool is_alignment(std::string_view feature) {
+    return feature.starts_with("align");
+}
+
 }  // namespace
 
 double fade_of(const ResidualFeatures& features, const ResidualFit& fit) {
@@ -37,11 +43,13 @@ double fade_of(const ResidualFeatures& features, const ResidualFit& fit) {
     if (largest(off) <= 0.0) return 1.0;
     constexpr double steepness = 2.0;  // nothing is left half a half-width beyond the box
     double beyond = 0.0;
-    const std::size_t count = residual_features(features.residual_class).size();
+    const auto names = residual_features(features.residual_class);
+    const std::size_t count = names.size();
     const bool l2_last = has_l2_feature(features.residual_class);
     for (std::size_t i = 0; i < count; ++i) {
         // Data for only one state of the L2 say nothing about the other states.
         if (l2_last && i + 1 == count && least[i] == most[i]) continue;
+        if (is_alignment(names[i])) continue;
         const double half = std::max(0.5 * (most[i] - least[i]), least_half_width);
         const double from_middle = std::abs(features.values[i] - 0.5 * (least[i] + most[i]));
         if (from_middle > half) beyond += from_middle / half - 1.0;

@@ -26,7 +26,8 @@
 
 namespace ridge::model {
 
-/// Share of the correction that is left at these features: 1 inside the box of the data. (K2)
+/// Share of the correction that is left at these features: 1 inside the box of the data. Alignments do not
+/// count. (K2)
 [[nodiscard]] double fade_of(const ResidualFeatures& features, const ResidualFit& fit);
 
 /// The correction of one operation.

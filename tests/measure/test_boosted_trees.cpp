@@ -51,8 +51,21 @@ TEST_CASE("boosted trees find the step that made their values", "[fit]") {
     CHECK(trees[0].splits[0].threshold == Approx(5.0).margin(0.4));
     CHECK(trees[0].splits[1].feature == 1);
     CHECK(trees[0].splits[1].threshold == Approx(3.0).margin(0.4));
-    // 2 % of the range, or the distance between quantiles if that is smaller.
-    CHECK(trees[0].splits[0].width <= 0.2);
+    // A tenth of the range, or four distances between quantiles if that is less.
+    CHECK(trees[0].splits[0].width <= 1.0);
+    CHECK(trees[0].splits[0].width > 0.2);
+}
+
+TEST_CASE("kinds have narrow ramps, and trees do not split a feature that is not for them",
+          "[fit]") {
+    TreeProblem problem = made(0.08);
+    problem.uses = {FeatureUse::kind, FeatureUse::unused, FeatureUse::size};
+    for (const BoostedTree& tree : boosted_trees(problem, {.trees = 20})) {
+        for (const model::ResidualSplit& split : tree.splits) {
+            CHECK(split.feature != 1);
+            if (split.feature == 0) CHECK(split.width <= 0.2);
+        }
+    }
 }
 
 TEST_CASE("parts have their own values unless they are pulled together", "[fit]") {

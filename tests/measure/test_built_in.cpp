@@ -7,12 +7,14 @@
 
 #include "hardware/loader.h"
 #include "measure/fit/built_difference.h"
+#include "measure/fit/built_trees.h"
 #include "measure/fit/fit_starts.h"
 #include "measure/record/record.h"
 #include "measure/run/measure.h"
 #include "model/catalogue/calibration_text.h"
 #include "model/catalogue/catalogue.h"
 #include "model/catalogue/embedded.h"
+#include "model/catalogue/trees_file.h"
 #include "tests/catch.h"
 #include "tests/measure/fakes.h"
 #include "tests/support/fake_device.h"
@@ -59,6 +61,35 @@ std::string write(const std::string& path, const std::string& text) {
 }
 
 }  // namespace
+
+TEST_CASE("a class of corrections that the plan keeps stays as it is committed", "[built_in]") {
+    const std::string path = "calibration/b200/trtllm-1.3.0rc20.trees";
+    const auto committed = model::catalogue().files().at(path);
+    REQUIRE(committed);
+    TreesToBuild trees{.reports = {},
+                       .gpu = "b200",
+                       .software = "trtllm-1.3.0rc20",
+                       .header = {"date 2026-11-29"},
+                       .keep = {"latent_prefill", "prefill"},
+                       .committed = committed->text};
+    const std::string made = built_trees(trees);
+    const auto read = [](const std::string& text) {
+        return model::read_trees(SharedText::copy_of(text), "made").description;
+    };
+    const hardware::Description kept = read(made);
+    const hardware::Description before = read(std::string(committed->text.view()));
+    CHECK(kept.data.size() == 5);
+    for (const char* const part : {"range", "splits", "trees", "spread"}) {
+        const std::string field = "model.residual.latent_prefill." + std::string(part);
+        CAPTURE(field);
+        REQUIRE(kept.find(field) != nullptr);
+        CHECK(written(*kept.find(field)) == written(*before.find(field)));
+    }
+    // Its source says that it is kept; once more gives the same bytes.
+    CHECK(kept.find("model.residual.latent_prefill.trees")->sources.front().starts_with("KEPT"));
+    trees.committed = SharedText::copy_of(made);
+    CHECK(built_trees(trees) == made);
+}
 
 TEST_CASE("calibrations are made from records, and the same again", "[built_in]") {
     const TemporaryFolder folder;

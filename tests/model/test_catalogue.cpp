@@ -317,7 +317,7 @@ TEST_CASE("a carried value has the sources of the chip that it comes from", "[ca
     CHECK_THAT(derivation.sources[0].command.str(), contains_text("ridge fit matmul"));
     const Derivation trees = why(all, "gb200", "model.residual.experts.trees");
     CHECK_THAT(trees.place, contains_text("calibration/b200/trtllm-1.3.0rc20.trees:"));
-    CHECK_THAT(trees.sources.at(0).command.str(), contains_text("ridge fit residual"));
+    CHECK_THAT(trees.sources.at(0).command.str(), contains_text("ridge calibrate --built-in"));
     CHECK_THROWS_WITH(why(all, "h100-sxm", "dram.bandwith"),
                       contains_text("did you mean dram.bandwidth?"));
     CHECK_THROWS_WITH(why(all, "h100-sxm", "matmul.tf32"),

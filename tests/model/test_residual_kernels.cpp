@@ -1,5 +1,6 @@
 // Corrections of bundled kernels and of library products that appear only in records: the class of
 // a shape, and what does not change its features.
+#include <algorithm>
 #include <initializer_list>
 
 #include "model/machine/residual_parameters.h"
@@ -117,6 +118,24 @@ TEST_CASE("with corrections, cold is never faster than warm", "[residual][proper
         REQUIRE(cold.high >= cold.time);
     }
     CHECK(corrected > cases / 4);
+}
+
+TEST_CASE("with corrections, multiples of 32 are not slower than their neighbours", "[residual]") {
+    constexpr double clearly = 1.03;
+    constexpr int allowed = 3;  // of 97
+    for (const char* const name : {"a100-sxm-80gb", "b200"}) {
+        const Machine& machine = test::machine(name);
+        const auto time_of = [&machine](std::int64_t size) {
+            const Matmul cube{.m = size, .n = size, .k = size};
+            return std::get<Prediction>(predict(cube, {}, machine)).time;
+        };
+        int slower = 0;
+        for (std::int64_t size = 1024; size <= 4096; size += 32) {
+            if (time_of(size) > clearly * std::min(time_of(size - 8), time_of(size + 8))) ++slower;
+        }
+        CAPTURE(name);
+        CHECK(slower <= allowed);
+    }
 }
 
 TEST_CASE("predicting warm and cold together gives the same as each alone",
