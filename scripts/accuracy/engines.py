@@ -1,25 +1,38 @@
 #!/usr/bin/env python3
-"""Errors of engines' kernels on the shapes that no fit saw, for docs/accuracy.md.
+"""Errors of engines' kernels on shapes that no fit saw: the tables of docs/accuracy.md and docs/accuracy/engines.md.
 
-    python3 scripts/accuracy/engines.py --ridge build/dev/ridge --data DIR            # the tables as Markdown
-    python3 scripts/accuracy/engines.py --ridge build/dev/ridge --data DIR --kernels  # one line for each kernel
+    python3 scripts/accuracy/engines.py --ridge build/dev/ridge --data DIR                  # prints both tables
+    python3 scripts/accuracy/engines.py --ridge build/dev/ridge --data DIR --folds --write  # writes them into docs/
     python3 scripts/accuracy/engines.py --ridge build/dev/ridge --own records/h200-sxm-engines
 
-DIR holds the tables engine_OP_GPU.csv. Shapes are left out by a hash (measure/fit/left_out.h): of products whole pairs of n and k, of
-attention whole heads with their head dimension, and single shapes; of experts single shapes. Prefill counts from 20 us. The
-columns `single` and `pairs` divide the rows by that; `analytic` is without corrections.
+DIR holds the tables engine_OP_GPU.csv. Shapes are left out by a hash (measure/fit/left_out.h; the test left_out_shapes compares
+the two): of products whole pairs of n and k, of attention whole heads with their head dimension, and single shapes; of experts
+single shapes. Prefill counts from 20 us. The columns `single` and `pairs` divide the rows by that; `analytic` is without
+corrections. --folds adds the cross-validation of the fitted rows (`ridge fit engine`, five folds of whole pairs, heads or shapes;
+some ten minutes); there, prefill counts from the start, and kernels without a law of their own are missing.
 """
 
 import argparse
 import collections
 import csv
+import json
 import pathlib
 import statistics
 import subprocess
+import tempfile
 
-GPUS = ["h200-sxm", "b200", "l40s"]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+GPUS = {"h200-sxm": "H200", "b200": "B200", "l40s": "L40S"}
 OPERATIONS = ["matmul", "attention", "moe"]
-MOE = ["tokens", "hidden", "intermediate", "topk", "experts", "tp", "ep"]
+SHAPES = {"matmul": ["batch", "m", "n", "k"],
+          "moe": ["tokens", "hidden", "intermediate", "topk", "experts", "tp", "ep"]}
+LEFT_AT_ONE = {"batch", "tp", "ep"}  # not part of the text where they are 1
+REACH = {"products bf16": 5, "products fp8": 5, "products fp8_block": 8, "products nvfp4": 6, "prefill": 6, "decode": 6,
+         "decode, 8-bit cache": 6, "encoder": 8, "experts": 12}
+REACH_OF_ADA = {"products bf16": 7, "products fp8": 7, "decode": 8}
+BEGIN, END = "<!-- engines: from here -->", "<!-- engines: to here -->"
+SUMMARY_HEAD = ["kernels", "GPU", "reach", "rows", "mean", "median", "p90", "in band", "single", "pairs", "analytic", "five folds"]
+KERNEL_HEAD = ["kernels", "GPU", "engine", "kernel", "rows", "mean", "median", "p90", "bias", "in band", "single", "pairs", "analytic"]
 
 
 def in_fifth(text):
@@ -29,41 +42,55 @@ def in_fifth(text):
     return (value >> 32) % 5 == 0
 
 
+def shape_text(row):
+    fields = [(name, row.get(name) or "1") for name in SHAPES[row["op"]]]
+    return "|".join([row["op"]] + [f"{name}={value}" for name, value in fields if value != "1" or name not in LEFT_AT_ONE])
+
+
 def side_of(row):
     """0 fitted, 1 single shape left out, 2 whole pair left out."""
-    if row["op"] == "matmul":
-        if in_fifth(f"matmul|n={row['n']}|k={row['k']}"):
-            return 2
-        return int(in_fifth(f"matmul|batch={row['batch']}|m={row['m']}|n={row['n']}|k={row['k']}"))
     if row["op"] == "attention":
         heads = f"attention|heads={row['heads']}|kv_heads={row['kv_heads']}|head_dim={row['head_dim']}"
         if in_fifth(heads):
             return 2
         return int(in_fifth(f"{heads}|batch={row['batch']}|seq_q={row['seq_q']}|seq_kv={row['seq_kv']}"))
-    fields = "|".join(f"{name}={row[name] or 1}" for name in MOE)
-    return int(in_fifth("moe|" + fields))
+    if row["op"] == "matmul" and in_fifth(f"matmul|n={row['n']}|k={row['k']}"):
+        return 2
+    return int(in_fifth(shape_text(row)))
 
 
 def class_of(row):
     if row["op"] == "matmul":
         return "products " + row["dtype"]
     if row["op"] == "moe":
-        return "experts " + row["software"].split("-")[0]
+        return "experts"
     if row["kv_write"] in ("", "0") and row["causal"] == "0":
-        return "attention, encoder"
+        return "encoder"
     if int(row["seq_q"]) > 1 or row["seq_kv"] == "1":
-        return "attention, prefill"
-    return "attention, decode" + (", 8-bit cache" if row["kv_dtype"] not in ("", row["dtype"]) else "")
+        return "prefill"
+    return "decode" + (", 8-bit cache" if row["kv_dtype"] not in ("", row["dtype"]) or row["dtype"] == "fp8" else "")
+
+
+def class_of_section(section):
+    """The class of model.engine.LAW.ENGINE.KERNEL."""
+    law, _, kernel = section.split(".")[2:]
+    if law == "tiled_product":
+        return "products " + next(dtype for dtype in ("fp8_block", "fp8", "bf16", "nvfp4") if kernel.startswith(dtype))
+    if law == "expert_block":
+        return "experts"
+    if law == "attention_parts":
+        return "decode, 8-bit cache" if "kv8" in kernel else "decode"
+    return "encoder" if kernel.startswith("encoder") else "prefill"
 
 
 def predicted(ridge, table, more=()):
     out = subprocess.run([ridge, "predict", "--from", str(table), "--format", "csv", *more], check=False,
                          capture_output=True, text=True).stdout
-    return [row for row in csv.DictReader(out.splitlines()) if row["time_us"]]
+    return list(csv.DictReader(out.splitlines()))
 
 
-def error(row):
-    return 100 * abs(float(row["time_us"]) / float(row["measured_us"]) - 1)
+def signed(row):
+    return 100 * (float(row["time_us"]) / float(row["measured_us"]) - 1)
 
 
 def quantile(values, share):
@@ -79,48 +106,111 @@ def mean(values):
     return f"{statistics.fmean(values):.1f} %" if values else "-"
 
 
-def judged(ridge, data, kernels):
-    groups = collections.defaultdict(list)
+def judged(ridge, data):
+    """Rows left out as (row, side, row without corrections), by GPU and class; and how many have no answer."""
+    groups, refused = collections.defaultdict(list), collections.Counter()
     for gpu in GPUS:
         for operation in OPERATIONS:
             table = data / f"engine_{operation}_{gpu}.csv"
-            analytic = predicted(ridge, table, ["--analytic"])
-            for row, plain in zip(predicted(ridge, table), analytic, strict=True):
-                side = side_of(row)
-                name = class_of(row)
-                if side == 0 or (name.endswith("prefill") and float(row["measured_us"]) < 20):
+            for row, plain in zip(predicted(ridge, table), predicted(ridge, table, ["--analytic"]), strict=True):
+                side, name = side_of(row), class_of(row)
+                if side == 0 or (name == "prefill" and float(row["measured_us"]) < 20):
                     continue
-                if kernels:
-                    name += f" | {row['software'].split('-')[0]} | `{row['kernel']}`"
-                groups[gpu, name].append((row, side, error(plain)))
-    return groups
+                if row["time_us"] and plain["time_us"]:
+                    groups[gpu, name].append((row, side, plain))
+                else:
+                    refused[gpu, row["software"], row["kernel"]] += 1
+    return groups, refused
 
 
-def write(groups, kernels):
-    print("| GPU | kernels |" + (" engine | kernel |" if kernels else "")
-          + " rows | mean | median | p90 | in band | single | pairs | analytic |")
-    print("|---|---|" + ("---|---|" if kernels else "") + "---:|" * 8)
-    for (gpu, name), rows in sorted(groups.items(), key=lambda group: (GPUS.index(group[0][0]), group[0][1])):
-        errors = [error(row) for row, _, _ in rows]
-        held = sum(inside(row) for row, _, _ in rows) / len(rows)
-        single = [error(row) for row, side, _ in rows if side == 1]
-        pairs = [error(row) for row, side, _ in rows if side == 2]
-        print(f"| {gpu} | {name} | {len(rows)} | {mean(errors)} | {statistics.median(errors):.1f} % | "
-              f"{quantile(errors, 0.9):.1f} % | {100 * held:.0f} % | {mean(single)} | {mean(pairs)} | "
-              f"{mean([plain for _, _, plain in rows])} |")
+def folds(ridge, data):
+    """(rows, mean error, share in band) of each kernel's cross-validation, by GPU and class."""
+    found = collections.defaultdict(list)
+    with tempfile.TemporaryDirectory() as scratch:
+        for gpu in GPUS:
+            for operation in OPERATIONS:
+                folder = pathlib.Path(scratch) / f"{operation}-{gpu}"
+                folder.mkdir()
+                (folder / f"engine_{operation}_{gpu}.csv").symlink_to((data / f"engine_{operation}_{gpu}.csv").resolve())
+                out = subprocess.run([ridge, "fit", "engine", "--data", str(folder), "--gpu", gpu, "--format", "json"],
+                                     check=True, capture_output=True, text=True).stdout
+                for report in json.loads(out):
+                    whole = report["cross_validated"][-1]
+                    section = report["data"].split()[1]
+                    found[gpu, class_of_section(section)].append((whole["rows"], whole["mean_error"], whole["in_band"]))
+    return found
 
 
-def write_own(ridge, folder):
-    print("| kernel | phase | rows | mean | median | bias | in band |\n|---|---|---:|---:|---:|---:|---:|")
+def of_folds(kernels):
+    if not kernels:
+        return "-"
+    rows = sum(count for count, _, _ in kernels)
+    error, held = (sum(kernel[0] * kernel[i] for kernel in kernels) / rows for i in (1, 2))
+    return f"{100 * error:.1f} %, {100 * held:.0f} % in band"
+
+
+def figures(rows, with_bias):
+    errors = [abs(signed(row)) for row, _, _ in rows]
+    sides = [[abs(signed(row)) for row, side, _ in rows if side == which] for which in (1, 2)]
+    bias = [f"{statistics.median(signed(row) for row, _, _ in rows):+.1f} %"] if with_bias else []
+    return [len(rows), mean(errors), f"{statistics.median(errors):.1f} %", f"{quantile(errors, 0.9):.1f} %", *bias,
+            f"{100 * sum(inside(row) for row, _, _ in rows) / len(rows):.0f} %", mean(sides[0]), mean(sides[1]),
+            mean([abs(signed(plain)) for _, _, plain in rows])]
+
+
+def table_of(head, rows):
+    words = {"kernels", "GPU", "engine", "kernel"}
+    lines = ["| " + " | ".join(head) + " |", "|" + "".join("---|" if name in words else "---:|" for name in head)]
+    return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows])
+
+
+def places(groups):
+    return sorted(groups, key=lambda place: (list(REACH).index(place[1]), list(GPUS).index(place[0])))
+
+
+def summary(groups, cross):
+    rows = []
+    for gpu, name in places(groups):
+        reach = REACH_OF_ADA.get(name, REACH[name]) if gpu == "l40s" else REACH[name]
+        rows.append([name, GPUS[gpu], reach, *figures(groups[gpu, name], False), of_folds(cross.get((gpu, name), []))])
+    return table_of(SUMMARY_HEAD, rows)
+
+
+def by_kernel(groups):
+    rows = []
+    for gpu, name in places(groups):
+        kernels = collections.defaultdict(list)
+        for entry in groups[gpu, name]:
+            kernels[entry[0]["software"].split("-")[0], entry[0]["kernel"]].append(entry)
+        for (engine, kernel), entries in sorted(kernels.items()):
+            rows.append([name, GPUS[gpu], engine, f"`{kernel}`", *figures(entries, True)])
+    return table_of(KERNEL_HEAD, rows)
+
+
+def of_refused(refused):
+    if not refused:
+        return "Every row has an answer."
+    each = [f"{count} of {software.split('-')[0]}'s `{kernel}` on {gpu}" for (gpu, software, kernel), count in sorted(refused.items())]
+    return "Rows without an answer: " + ", ".join(each) + "."
+
+
+def own(ridge, folder):
     groups = collections.defaultdict(list)
     for table in sorted(folder.glob("engine_*.csv")):
         for row in predicted(ridge, table):
             groups[row["kernel"], row.get("phase", "")].append(row)
-    for (kernel, phase), rows in sorted(groups.items()):
-        errors = [error(row) for row in rows]
-        bias = statistics.median(100 * (float(row["time_us"]) / float(row["measured_us"]) - 1) for row in rows)
-        print(f"| `{kernel}` | {phase} | {len(rows)} | {mean(errors)} | {statistics.median(errors):.1f} % | {bias:+.1f} % | "
-              f"{100 * sum(map(inside, rows)) / len(rows):.0f} % |")
+    rows = []
+    for (kernel, phase), entries in sorted(groups.items()):
+        errors = [abs(signed(row)) for row in entries]
+        rows.append([f"`{kernel}`", phase, len(entries), mean(errors), f"{statistics.median(errors):.1f} %",
+                     f"{statistics.median(map(signed, entries)):+.1f} %", f"{100 * sum(map(inside, entries)) / len(entries):.0f} %"])
+    return table_of(["kernel", "phase", "rows", "mean", "median", "bias", "in band"], rows)
+
+
+def put(page, text):
+    whole = page.read_text(encoding="utf-8")
+    head, rest = whole.split(BEGIN)
+    page.write_text(f"{head}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}", encoding="utf-8")
 
 
 def main():
@@ -128,12 +218,20 @@ def main():
     parser.add_argument("--ridge", default="build/dev/ridge")
     parser.add_argument("--data", type=pathlib.Path)
     parser.add_argument("--own", type=pathlib.Path)
-    parser.add_argument("--kernels", action="store_true")
+    parser.add_argument("--folds", action="store_true", help="cross-validate the fitted rows, too")
+    parser.add_argument("--write", action="store_true", help="write the tables into docs/")
     arguments = parser.parse_args()
     if arguments.data:
-        write(judged(arguments.ridge, arguments.data, arguments.kernels), arguments.kernels)
+        groups, refused = judged(arguments.ridge, arguments.data)
+        cross = folds(arguments.ridge, arguments.data) if arguments.folds else {}
+        pages = {"accuracy.md": summary(groups, cross) + "\n\n" + of_refused(refused), "accuracy/engines.md": by_kernel(groups)}
+        for name, text in pages.items():
+            if arguments.write:
+                put(ROOT / "docs" / name, text)
+            else:
+                print(text + "\n")
     if arguments.own:
-        write_own(arguments.ridge, arguments.own)
+        print(own(arguments.ridge, arguments.own))
 
 
 if __name__ == "__main__":
