@@ -189,7 +189,7 @@ TEST_CASE("no layout needs less than its weights, gradients and states", "[plan]
                 const auto need = answers::training_need(model, question, place, layout);
                 const auto least = answers::least_memory(model, question, layout);
                 CHECK(least <= need.memory.total() - question.reserve);
-                CHECK(2 * least > need.memory.weights + need.memory.optimizer);
+                CHECK(3 * least > need.memory.weights + need.memory.optimizer);
             }
         }
         for (const Purpose purpose : {Purpose::lora, Purpose::qlora}) {
