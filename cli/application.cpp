@@ -138,6 +138,7 @@ int dispatch_noting_files(std::span<const std::string> arguments, const Context&
                         .err = context.err,
                         .colour = context.colour,
                         .terminal = context.terminal,
+                        .piped = context.piped,
                         .width = context.width,
                         .utf8 = context.utf8,
                         .open_device = context.open_device,

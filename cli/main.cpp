@@ -71,6 +71,7 @@ int main(int argc, char** argv) {
                                       .err = errors_on_terminal ? shown_errors : std::cerr,
                                       .colour = colour_wanted(),
                                       .terminal = errors_on_terminal,
+                                      .piped = isatty(STDOUT_FILENO) == 0,
                                       .width = terminal_width(STDOUT_FILENO),
                                       .utf8 = utf8_wanted()};
     return ridge::cli::run(arguments, context);

@@ -12,6 +12,7 @@
 
 #include "model/energy/sum.h"
 #include "programs/graph/program.h"
+#include "programs/model_step.h"
 
 namespace ridge::programs {
 
@@ -22,5 +23,11 @@ namespace ridge::programs {
 /// Empty if an operation has no time or no energy.
 [[nodiscard]] std::optional<model::StepEnergy> energy_of(const Program& program,
                                                          const ProgramTime& time, Time wall);
+
+/// What one image takes of a step whose sequences each have `step.images` of them: the kernels of the
+/// encoder, and the tokens that stand for it in the model (EN9). Empty without images, with sound beside
+/// them, and where the step has no energy.
+[[nodiscard]] std::optional<Energy> energy_of_image(const ModelStep& step, const StepTime& time,
+                                                    std::int64_t sequences);
 
 }  // namespace ridge::programs

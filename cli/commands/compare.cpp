@@ -280,7 +280,8 @@ void write_rows(const Context& context, const Comparison& comparison, const Swee
 }
 
 int compare(const Context& context, const GpuOptions& gpu, const OperationArgument& operation,
-            const std::string& format, const ChartOutput& chart) {
+            const std::string& given, const ChartOutput& chart) {
+    const std::string format = format_in_pipe(context, given);
     const SweepPlan plan =
         make_sweep_plan(operation.kind(), operation.texts(), PlanUse::comparison);
     Machines machines = gpu.machines(context);
@@ -333,7 +334,7 @@ Action build_compare(CommandLine& line, std::span<const std::string> arguments) 
         return build_compare_model(line, ModelWord::absent);
     }
     const auto options = std::make_shared<CompareOptions>(line, arguments);
-    add_format_option(line, options->format, "table|chart|json|csv|md");
+    add_format_option(line, options->format, "table|chart|json|csv|md", " (in a pipe: csv)");
     add_chart_options(line, options->chart);
     line.option("--from", options->from, "table of shapes (as `ridge predict --from`), all GPUs")
         .value("FILE");

@@ -255,7 +255,7 @@ int compare_steps(const Context& context, const GpuOptions& gpu, ModelOptions& m
     }
     if (only_chart) return success;
     const auto width = static_cast<std::size_t>(std::max(40, context.width));
-    switch (parse_format(format)) {
+    switch (parse_format(format_in_pipe(context, format))) {
         case Format::json: {
             Json json = Json::array();
             for (const StepAnswer& answer : compared.answers) json.push_back(json_of(answer));
@@ -279,7 +279,7 @@ int compare_steps(const Context& context, const GpuOptions& gpu, ModelOptions& m
 
 Action build_compare_model(CommandLine& line, ModelWord first) {
     const auto command = std::make_shared<CompareModel>(line, first);
-    add_format_option(line, command->format, "table|chart|json|csv|md");
+    add_format_option(line, command->format, "table|chart|json|csv|md", " (in a pipe: csv)");
     add_chart_options(line, command->chart);
     line.footer(
         "--gpu, --software, --dtype and --quantise may be lists (a,b), --tp, --gpus, --zero, "

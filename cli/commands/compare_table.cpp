@@ -96,7 +96,7 @@ int compare_table(const Context& context, const GpuOptions& gpu, const Operation
     const Times table =
         read_all_times(context, {file}, machines, {.usual_gpu = gpus.front(), .timed = false});
     const std::vector<TableLine> lines = lines_of(table.rows, gpus, machines);
-    write_rows(context, rows_of(lines, gpus), parse_format(format));
+    write_rows(context, rows_of(lines, gpus), parse_format(format_in_pipe(context, format)));
     const bool all = std::all_of(lines.begin(), lines.end(), [](const TableLine& line) {
         return std::all_of(line.times.begin(), line.times.end(),
                            [](const auto& time) { return time.has_value(); });

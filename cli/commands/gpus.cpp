@@ -130,7 +130,7 @@ Json list_json(Machines& machines) {
 
 int list_gpus(const Context& context, const GpusOptions& options) {
     Machines machines = options.gpu.machines(context);
-    const Format format = parse_format(options.format);
+    const Format format = parse_format(format_in_pipe(context, options.format));
     if (format == Format::json) {
         context.out << list_json(machines).text(2) << '\n';
         return success;
@@ -283,12 +283,14 @@ Json timeline_json(const std::vector<TimelineEntry>& entries) {
 int show_timeline(const Context& context, const GpusOptions& options) {
     Machines machines = options.gpu.machines(context);
     const std::vector<TimelineEntry> entries = timeline(machines);
-    if (options.format == "json") {
+    const bool file = !options.chart.file.empty();
+    const std::string format = file ? options.format : format_in_pipe(context, options.format);
+    if (format == "json") {
         context.out << timeline_json(entries).text(2) << '\n';
-    } else if (!options.format.empty() && options.format != "chart") {
-        write_table(context, timeline_table(entries), parse_format(options.format));
+    } else if (!format.empty() && format != "chart") {
+        write_table(context, timeline_table(entries), parse_format(format));
     }
-    if (options.format.empty() || options.format == "chart" || !options.chart.file.empty()) {
+    if (format.empty() || format == "chart" || !options.chart.file.empty()) {
         write_chart_output(context, options.chart, timeline_chart(entries));
     }
     return success;
@@ -301,7 +303,7 @@ Action build_gpus(CommandLine& line, std::span<const std::string>) {
     line.require_subcommands(0, 1);
     add_format_option(line, options->format, "table|json|csv|md");
     options->list.fall_through();
-    add_format_option(options->list, options->format, "table|json|csv|md");
+    add_format_option(options->list, options->format, "table|json|csv|md", " (in a pipe: csv)");
     options->show.positional("name", options->name, "GPU by name or alias").value("GPU").required();
     options->show.flag("--all", options->all, "show every number with its source");
     options->show.option("--why", options->why, "where a number comes from: file, command, records")

@@ -127,8 +127,9 @@ plot::Chart curves_chart(const MemoryCurves& all) {
 
 }  // namespace
 
-void write_curves(const Context& context, const MemoryCurves& curves, const std::string& format,
+void write_curves(const Context& context, const MemoryCurves& curves, const std::string& given,
                   const ChartOutput& chart) {
+    const std::string format = chart.file.empty() ? format_in_pipe(context, given) : given;
     const bool drawn = format == "chart";
     if (drawn || !chart.file.empty()) {
         write_chart_output(context, chart, curves_chart(curves));

@@ -260,15 +260,17 @@ int show_operation(const Context& context, const model::OperationInfo& info, For
 Action build_ops(CommandLine& line, std::span<const std::string>) {
     const auto options = std::make_shared<OpsOptions>();
     line.positional("op", options->name, "operation to show in full").value("OP");
-    add_format_option(line, options->format, "table|json|csv|md");
+    add_format_option(line, options->format, "table|json|csv|md", " (in a pipe: csv)");
     line.footer(
         "Examples:\n"
         "  ridge ops\n"
         "  ridge ops attention\n"
         "  ridge ops elementwise --format json");
     return [options](const Context& context) {
+        if (options->name.empty()) {
+            return list_operations(context, parse_format(format_in_pipe(context, options->format)));
+        }
         const Format format = parse_format(options->format);
-        if (options->name.empty()) return list_operations(context, format);
         const model::OperationKind kind = model::parse_operation_kind(options->name);
         return show_operation(context, model::info_of(kind), format);
     };

@@ -277,11 +277,12 @@ int sweep(const Context& context, const SweepOptions& options) {
     Machines machines = options.gpu.machines(context);
     Gpus gpus;
     for (const std::string& name : options.gpu.names()) gpus.push_back(&machines.at(name));
-    const bool chart = options.format.empty() || options.format == "chart";
+    const std::string format = for_chart ? options.format : format_in_pipe(context, options.format);
+    const bool chart = format.empty() || format == "chart";
     const bool drawn = (!chart && options.output.file.empty()) ||
                        draw_sweep(context, options, plan, gpus, machines);
     if (chart || !drawn) return drawn ? success : bad_data;
-    const std::int64_t failed = write_points(context, plan, gpus, parse_format(options.format));
+    const std::int64_t failed = write_points(context, plan, gpus, parse_format(format));
     if (failed == 0) return success;
     context.err << "ridge: " << failed << " of "
                 << plan.size() * plan.variants() * static_cast<std::int64_t>(gpus.size())
@@ -293,7 +294,7 @@ int sweep(const Context& context, const SweepOptions& options) {
 
 Action build_sweep(CommandLine& line, std::span<const std::string> arguments) {
     const auto options = std::make_shared<SweepOptions>(line, arguments);
-    add_format_option(line, options->format, "chart|table|json|csv|md");
+    add_format_option(line, options->format, "chart|table|json|csv|md", " (in a pipe: csv)");
     line.option("--x", options->x, "range on the x axis (default: the first one given)")
         .value("FIELD");
     line.option("--y", options->y, "what the chart shows: rate, bandwidth or time")

@@ -180,7 +180,8 @@ void write_least(const Context& context, const std::vector<CapPoint>& points, bo
 }  // namespace
 
 int sweep_power(const Context& context, const PowerSweep& sweep, Answer answer,
-                const std::string& format, const ChartOutput& output) {
+                const std::string& given, const ChartOutput& output) {
+    const std::string format = output.file.empty() ? format_in_pipe(context, given) : given;
     if (!sweep.power.empty() && !sweep.clock.empty()) {
         throw InputError("power: a sweep has a range of --power or of --clock, not both");
     }

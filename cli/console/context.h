@@ -43,6 +43,7 @@ struct Context {
     std::ostream& err;
     bool colour = false;    ///< ANSI colour on `out`
     bool terminal = false;  ///< `err` is a terminal: progress may be shown
+    bool piped = false;     ///< `out` is no terminal: answers that are one table are written as CSV
     int width = 80;         ///< columns of the terminal
     bool utf8 = true;       ///< the terminal takes UTF-8; if not, charts use ASCII
     OpenDevice open_device = measure::open_device;

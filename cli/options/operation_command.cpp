@@ -86,14 +86,20 @@ std::map<model::Field, std::string> OperationArgument::texts() const {
     return options_ ? options_->texts() : std::map<model::Field, std::string>{};
 }
 
-void add_format_option(CommandLine& line, std::string& format, const std::string& choices) {
+void add_format_option(CommandLine& line, std::string& format, const std::string& choices,
+                       const std::string& note) {
     std::vector<std::string> words;
     std::istringstream stream(choices);
     for (std::string word; std::getline(stream, word, '|');) words.push_back(word);
-    const Option whole =
-        line.option("--format", format, "output format: " + choices).value("FORMAT").one_of(words);
+    const Option whole = line.option("--format", format, "output format: " + choices + note)
+                             .value("FORMAT")
+                             .one_of(words);
     if (std::find(words.begin(), words.end(), "json") == words.end()) return;
     line.shorthand("--json", format, "json", "short for --format json").excludes(whole);
+}
+
+std::string format_in_pipe(const Context& context, const std::string& given) {
+    return given.empty() && context.piped && !default_format() ? "csv" : given;
 }
 
 Format parse_format(const std::string& given) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "cli/console/context.h"
 #include "cli/console/format.h"
 #include "cli/options/operation_options.h"
 #include "model/core/fields.h"
@@ -46,7 +47,12 @@ class OperationArgument {
 };
 
 /// Adds --format with the named choices; the value is checked by the parser.
-void add_format_option(CommandLine& line, std::string& format, const std::string& choices);
+void add_format_option(CommandLine& line, std::string& format, const std::string& choices,
+                       const std::string& note = {});
+
+/// What `--format` says; nothing for an answer that is one table, in a pipe: "csv". The user's default
+/// (settings.h) goes before.
+[[nodiscard]] std::string format_in_pipe(const Context& context, const std::string& given);
 
 /// "table", "json", "csv" or "md"; if empty, the user's default (settings.h) or a table.
 [[nodiscard]] Format parse_format(const std::string& given);

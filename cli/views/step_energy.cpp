@@ -27,6 +27,8 @@ void add_step_energy(Json& json, const StepAnswer& answer) {
         json["joules_per_token"] =
             gpus * energy->energy.base() / static_cast<double>(answer.step.tokens);
     }
+    const auto image = energy_of_image(answer.step, *answer.time, answer.request.batch);
+    if (image) json["joules_per_image"] = gpus * image->base();
 }
 
 void write_step_energy(const Context& context, const StepAnswer& answer) {
@@ -41,6 +43,8 @@ void write_step_energy(const Context& context, const StepAnswer& answer) {
         const Energy token = all * energy->energy * (1.0 / static_cast<double>(answer.step.tokens));
         text += ", " + format(token) + " a token";
     }
+    const auto image = energy_of_image(answer.step, *answer.time, answer.request.batch);
+    if (image && !answer.listed) text += ", " + format(all * *image) + " an image";
     write_sentence(context, text + ".");
 }
 

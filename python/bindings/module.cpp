@@ -151,13 +151,13 @@ nb::dict vocabulary() {
 /// Runs a command as the program does, with `input` as its standard input; returns exit code,
 /// output, error output and, after an input error, the field that is wrong.
 std::tuple<int, std::string, std::string, std::string> run(
-    const std::vector<std::string>& arguments, int width, const std::string& input) {
+    const std::vector<std::string>& arguments, int width, const std::string& input, bool piped) {
     std::istringstream in(input);
     std::ostringstream out;
     std::ostringstream err;
     std::string field;
     const cli::Context context{
-        .in = in, .out = out, .err = err, .width = width, .wrong_field = &field};
+        .in = in, .out = out, .err = err, .piped = piped, .width = width, .wrong_field = &field};
     int code = 0;
     {
         const nb::gil_scoped_release released;
@@ -184,7 +184,7 @@ NB_MODULE(_core, module) {
     module.def("replay", &ridge::python::replay, nb::arg("events"));
     module.def("vocabulary", &ridge::python::vocabulary);
     module.def("run", &ridge::python::run, nb::arg("arguments"), nb::arg("width") = 80,
-               nb::arg("input") = "");
+               nb::arg("input") = "", nb::arg("piped") = false);
     module.def(
         "field_of",
         [](const std::string& message) { return ridge::field_of(ridge::InputError(message)); },

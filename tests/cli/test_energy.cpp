@@ -137,4 +137,26 @@ TEST_CASE("a step of a model has power and joules per token") {
           Approx(step.at("energy_j").get<double>() / 8.0));
 }
 
+TEST_CASE("an image takes its encoder's energy and that of its tokens") {
+    const auto step_with = [](const char* seq) {
+        const Transcript answer =
+            run({"model", "qwen3-vl-8b-instruct", "--image", "1024x768", "--images", "2", "--seq",
+                 seq, "--batch", "2", "--gpu", "h200-sxm", "--format", "json"});
+        REQUIRE(answer.code == 0);
+        return json::parse(answer.out);
+    };
+    // Prompts of images alone: four of them take all of the step.
+    const json images = step_with("1536");
+    REQUIRE(images.at("tokens_of_an_image").get<int>() == 768);
+    CHECK(4.0 * images.at("joules_per_image").get<double>() ==
+          Approx(images.at("energy_j").get<double>()));
+    const json text = step_with("4096");
+    const double image = text.at("joules_per_image").get<double>();
+    CHECK(4.0 * image < text.at("energy_j").get<double>());
+    CHECK(image > 768.0 * 0.8 * text.at("joules_per_token").get<double>());
+    const Transcript shown =
+        run({"model", "qwen3-vl-8b-instruct", "--image", "1024x768", "--gpu", "h200-sxm"});
+    CHECK(shown.out.find(" an image.") != std::string::npos);
+}
+
 }  // namespace ridge::test

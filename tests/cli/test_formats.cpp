@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,7 @@ using test::Transcript;
 namespace {
 
 const std::string records = std::string(RIDGE_RECORDS) + "/h200-sxm";
+const std::string times = std::string(RIDGE_RECORDS) + "/../docs/examples/times.csv";
 
 /// Checks that the command, or each of its subcommands, takes --format.
 void require_format(const cli::CommandLine& line) {
@@ -50,6 +52,16 @@ bool close(double a, double b) {
     return std::abs(a - b) <= 1e-9 * std::abs(b);
 }
 
+/// With a pipe instead of a terminal as its output.
+Transcript run_piped(const std::string& line) {
+    std::istringstream in;
+    std::ostringstream out;
+    std::ostringstream err;
+    const cli::Context context{.in = in, .out = out, .err = err, .piped = true};
+    const int code = cli::run(test::words_of(line), context);
+    return {code, out.str(), err.str()};
+}
+
 std::size_t line_count(const std::string& text) {
     return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
@@ -69,6 +81,29 @@ TEST_CASE("every command takes --format, except those that print a script") {
         ++seen;
     }
     CHECK(seen + without.size() == cli::command_table().size());
+}
+
+TEST_CASE("an answer that is one table is CSV in a pipe; answers with sentences stay text") {
+    for (const std::string& line : std::vector<std::string>{
+             "compare matmul --m 512 --n 512 --k 512 --gpu h100,b200",
+             "compare llama-3.1-8b --gpu h100,b200", "compare --from " + times + " --gpu h100",
+             "predict softmax --rows 4096 --cols 1024 --dtype bf16,fp32 --gpu h100",
+             "sweep softmax --rows 1024:4096:*2 --cols 512 --gpu h100",
+             "sweep matmul --m 8192 --n 8192 --k 8192 --gpu h200 --power 500:700:100",
+             "vram llama-3.1-8b --seq 1024,2048 --gpu h100", "gpus", "gpus timeline", "ops"}) {
+        CAPTURE(line);
+        const Transcript piped = run_piped(line);
+        CHECK(piped.out == run_line(line + " --format csv").out);
+        CHECK(piped.out != run_line(line).out);
+        CHECK(run_piped(line + " --format table").out == run_line(line + " --format table").out);
+    }
+    for (const std::string& line : std::vector<std::string>{
+             "predict softmax --rows 4096 --cols 1024 --gpu h100", "plan gpt2 --seq 512 --gpu h100",
+             "diagnose " + times + " --gpu h100", "ops matmul", "gpus show h100",
+             "model gpt2 --seq 512 --gpu h100", "roofline --gpu h100"}) {
+        CAPTURE(line);
+        CHECK(run_piped(line).out == run_line(line).out);
+    }
 }
 
 TEST_CASE("roofs and points of a roofline as values") {
