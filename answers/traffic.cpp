@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "hardware/error.h"
 #include "hardware/si.h"
@@ -260,10 +261,16 @@ TrafficAnswer serve_traffic(const programs::Architecture& architecture,
         throw InputError(place.machine->name + ": not modelled: " + servers.parts().left_out());
     }
     answer.evidence = servers.parts().evidence();
+    const std::size_t all =
+        question.rates.size() + question.concurrencies.size() + (question.log.empty() ? 0 : 1);
+    const auto add = [&](ServedLoad load) {
+        answer.loads.push_back(std::move(load));
+        if (question.progress) question.progress(answer.loads.size(), all);
+    };
     for (const double rate : question.rates) {
         programs::TrafficLoad load = question.load;
         load.rate = rate;
-        answer.loads.push_back(servers.run(draw(load), rate, 0));
+        add(servers.run(draw(load), rate, 0));
     }
     for (const std::int64_t concurrency : question.concurrencies) {
         programs::TrafficLoad load = question.load;
@@ -272,9 +279,9 @@ TrafficAnswer serve_traffic(const programs::Architecture& architecture,
         const std::int64_t at_once =
             std::min(concurrency, d.sequences * d.data * std::max<std::int64_t>(1, d.replicas));
         load.count = std::max(load.count, concurrency + std::int64_t{9} * at_once);
-        answer.loads.push_back(servers.run(draw(load), 0.0, concurrency));
+        add(servers.run(draw(load), 0.0, concurrency));
     }
-    if (!question.log.empty()) answer.loads.push_back(servers.run(question.log, 0.0, 0));
+    if (!question.log.empty()) add(servers.run(question.log, 0.0, 0));
     find_most(answer);
     return answer;
 }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +38,8 @@ struct TrafficQuestion {
     std::vector<programs::TrafficRequest> log{};  ///< instead: recorded requests
     programs::Targets targets{};
     std::optional<Separate> separate{};
+    /// Told how many loads have run, and of how many. May be empty.
+    std::function<void(std::size_t, std::size_t)> progress{};
 };
 
 struct ServedLoad {

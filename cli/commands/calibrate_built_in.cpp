@@ -1,6 +1,7 @@
 // `ridge calibrate --built-in`: makes the calibrations that come with ridge from its records, or checks
 // that the files are what the records give.
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <ostream>
 #include <sstream>
@@ -80,13 +81,16 @@ bool agrees(const Context& context, const std::string& path, const measure::Buil
 int calibrate_built_in(const Context& context, const CalibrateArguments& arguments) {
     model::Catalogue catalogue = model::Catalogue::embedded();
     const measure::CalibrationPlan plan = wanted_fits(arguments, catalogue);
+    const auto all = std::count_if(plan.fits.begin(), plan.fits.end(),
+                                   [](const measure::PlannedFit& fit) { return fit.wanted; });
+    std::int64_t begun = 0;
     const measure::Built built = measure::build_calibrations(
         plan, {.catalogue = std::move(catalogue),
                .tree = arguments.tree,
                .data = arguments.data,
-               .progress = [&context](const measure::PlannedFit& fit) {
-                   context.err << "fit " << fit.program << " for " << fit.software.front() << " on "
-                               << fit.gpus.front()
+               .progress = [&context, &begun, all](const measure::PlannedFit& fit) {
+                   context.err << ++begun << " of " << all << ": fit " << fit.program << " for "
+                               << fit.software.front() << " on " << fit.gpus.front()
                                << (fit.gpus.size() > 1 ? " and others\n" : "\n");
                }});
     bool same = true;

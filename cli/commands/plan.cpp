@@ -1,6 +1,8 @@
 // `ridge plan`: does a model fit, how fast is it, on how many GPUs, and what to change.
 #include <memory>
+#include <optional>
 #include <ostream>
+#include <utility>
 #include <variant>
 
 #include "answers/deployments.h"
@@ -88,11 +90,11 @@ int run_plan(const Context& context, const PlanCommand& command) {
     }
     const programs::Architecture architecture = model_named(command.plan.model());
     answers::PlanQuestion question = command.plan.question(architecture);
-    Progress progress(context, "layouts", 1);
-    question.progress = [&progress](std::int64_t layouts) { progress.count(layouts); };
+    std::optional<Progress> progress(std::in_place, context, "layouts", 1);
+    question.progress = [&progress](std::int64_t layouts) { progress->count(layouts); };
     question.searched = [&progress](double share) {
-        progress.share(share);
-        if (share >= 1.0) progress.now("what would make it fit");
+        progress->share(share);
+        if (share >= 1.0) progress->now("what would make it fit");
     };
     Machines machines = command.gpu.machines(context);
     const std::vector<answers::Place> places = places_of(command, machines);
@@ -101,6 +103,7 @@ int run_plan(const Context& context, const PlanCommand& command) {
     if (const auto search = command.plan.deployments(question)) {
         found = search_deployments(architecture, *search, places);
     }
+    progress.reset();  // its line goes before the answer
     if (command.output.empty()) {
         write_answer(context, plan, found, format);
         return success;

@@ -1,12 +1,17 @@
 // `ridge serve`: what a deployment of a model does to its users under a load.
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <ostream>
+#include <utility>
 
 #include "answers/traffic.h"
 #include "cli/charts/chart_output.h"
 #include "cli/charts/traffic_chart.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/served_points.h"
+#include "cli/console/progress.h"
 #include "cli/input/model_input.h"
 #include "cli/input/times.h"
 #include "cli/options/command_line.h"
@@ -62,7 +67,12 @@ int run_serve(const Context& context, const ServeCommand& command) {
     const Format format = parse_format(command.format);
     if (!command.chart.file.empty()) require_place(command.chart);
     const programs::Architecture architecture = model_named(command.serve.model());
-    const answers::TrafficQuestion question = command.serve.question(architecture);
+    answers::TrafficQuestion question = command.serve.question(architecture);
+    std::optional<Progress> progress(std::in_place, context, "loads", 1);
+    question.progress = [&progress](std::size_t done, std::size_t all) {
+        progress->share(static_cast<double>(done) / static_cast<double>(all));
+        progress->count(static_cast<std::int64_t>(done));
+    };
     Machines machines = command.gpu.machines(context);
     const Place place = place_on(machines, command.gpu.name());
     const answers::Place there{.machine = with_software(place.machine, command.serve.software()),
@@ -74,6 +84,7 @@ int run_serve(const Context& context, const ServeCommand& command) {
                             {.architecture = architecture, .place = there}, format);
     }
     const answers::TrafficAnswer answer = serve_traffic(architecture, question, there);
+    progress.reset();  // its line goes before the answer
     write_traffic(context, answer, format);
     if (command.chart.file.empty()) return success;
     if (plot::format_of(command.chart.file) == plot::Format::html) {

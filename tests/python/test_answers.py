@@ -178,6 +178,11 @@ class Commands(unittest.TestCase):
         self.assertEqual(run.returncode, 1)
         self.assertIn("did you mean 'predict'", run.stderr)
 
+    def test_a_list_is_csv_in_a_pipe(self):
+        run = subprocess.run([sys.executable, "-m", "ridge", "gpus"], capture_output=True, text=True, check=True)
+        self.assertTrue(run.stdout.startswith("name,sm_count,"))
+        self.assertEqual(run.stdout, ridge.command("gpus", "--format", "csv"))
+
 
 if __name__ == "__main__":
     unittest.main()
