@@ -64,7 +64,7 @@ struct TokenTime {
 
 /// Energy of a token on all GPUs for each of `batch` sequences: its part of a decode step and of its
 /// prompt's prefill above idle, and of the idle power (EN9 of docs/model.md). Zero if it is not known,
-/// as for experts on several GPUs.
+/// as for experts that several copies share.
 [[nodiscard]] Energy energy_per_token(const Architecture& architecture, const Load& load,
                                       std::int64_t tensor, std::int64_t batch,
                                       const TokenTime& token, const model::Machine& machine);

@@ -143,8 +143,9 @@ void add_points(std::vector<ServingPoint>& points, const Architecture& architect
                 std::int64_t usable) {
     Deployment d = times.parts().deployment();
     const std::int64_t length = service.prompt + service.answer;
-    // What EN9 knows: one token of a sequence and step, experts that are not distributed.
-    const bool known = d.speculation.depth() == 0 && !d.experts && d.pipeline == 1;
+    // What EN9 knows: one token of a sequence and step; experts on the GPUs of tp, which hold and multiply as
+    // much of them as if they were cut.
+    const bool known = d.speculation.depth() == 0 && d.data == 1 && d.pipeline == 1;
     for (const std::int64_t batch : service.batches) {
         if (batch < d.data || batch * (1 + d.speculation.tokens()) >= d.chunk) continue;
         d.sequences = batch;

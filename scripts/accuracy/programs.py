@@ -15,6 +15,8 @@ import pathlib
 import statistics
 import subprocess
 
+from errors import mean_size
+
 # What each wrong program lacks, and the program that has it.
 PAIRS = {"wrong_layout": ("layout", "resnet_last"), "wrong_precision": ("precision", "vit_amp"), "wrong_attention": ("attention", "right_attention"),
          "wrong_eager": ("idle", "decode_graph"), "slow_layout": ("layout", "fast_layout"), "slow_precision": ("precision", "fast_precision"),
@@ -70,8 +72,8 @@ def main():
                   f"in band {100 * found['band'] / found['predicted']:3.0f} %  predicted {100 * found['predicted'] / found['time']:3.0f} %")
     for half, found in halves.items():
         errors, totals = ([each[key] for _, each in found] for key in ("error", "total"))
-        print(f"{half}: {len(found)} programs; error {100 * statistics.mean(errors):.1f} %, median {100 * statistics.median(errors):.1f}, "
-              f"worst {100 * max(errors):.0f}; total {100 * statistics.mean(map(abs, totals)):.1f} %, worst {100 * max(map(abs, totals)):.0f}; "
+        print(f"{half}: {len(found)} programs; error {100 * mean_size(errors):.1f} %, median {100 * statistics.median(errors):.1f}, "
+              f"worst {100 * max(errors):.0f}; total {100 * mean_size(totals):.1f} %, worst {100 * max(map(abs, totals)):.0f}; "
               f"in band {100 * sum(each['band'] for _, each in found) / sum(each['predicted'] for _, each in found):.0f} % of kernel time; "
               f"predicted {100 * sum(each['predicted'] for _, each in found) / sum(each['time'] for _, each in found):.0f} %")
     for name in PAIRS:

@@ -13,6 +13,8 @@ import pathlib
 import subprocess
 import sys
 
+from errors import mean_size
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PRODUCTS = ROOT / "records" / "published" / "products.csv"
 #: The sizes of which "best" is the best.
@@ -69,7 +71,7 @@ def figures(ridge):
 
 
 def mean(found):
-    return 100 * sum(abs(figure.error) for figure in found) / len(found)
+    return 100 * mean_size(figure.error for figure in found)
 
 
 def part(ridge):

@@ -97,14 +97,15 @@ def scaled(text, factor):
     return f"{law}:{factor * float(mean):g}:{spread}"
 
 
-def ask(ridge, group, config, quantise, factor=1.0, sampling=None):
-    """The answer of `ridge serve` for each batch of a group, by batch; a message instead of rows that cannot be served."""
+def ask(ridge, group, config, quantise, factor=1.0, sampling=None, steady=False):
+    """The answer of `ridge serve` for each batch of a group, by batch; a message instead of rows that cannot be served. `steady`: the
+    steady state (of texts, one copy) instead of runs."""
     first = group[0]
     batches = sorted({int(row["max_batch"]) for row in group})
     answers = sorted(float(row["answer_tokens"]) for row in group)
     plain = first["model"].startswith(PLAIN)
-    words = [ridge, "serve", config, "--gpu", first["gpu"], "--tp", first["tp"], "--count", "20", "--format", "csv",
-             "--concurrency", ",".join(map(str, batches)), "--batch", str(batches[-1]),
+    words = [ridge, "serve", config, "--gpu", first["gpu"], "--tp", first["tp"], "--format", "csv",
+             "--concurrency", ",".join(map(str, batches)), *(["--steady"] if steady else ["--count", "20", "--batch", str(batches[-1])]),
              "--prompt", scaled(PROMPTS[first["task"]], factor), "--answer", f"lognormal:{answers[len(answers) // 2]:.0f}:0.7",
              "--sampling", sampling or ("plain" if plain else "top")]
     words += images_of(first["model"], first["task"], factor)
@@ -117,4 +118,4 @@ def ask(ridge, group, config, quantise, factor=1.0, sampling=None):
     run = subprocess.run(words, capture_output=True, text=True, check=False)
     if run.returncode:
         return run.stderr.strip()
-    return {int(row["concurrency"]): row for row in csv.DictReader(io.StringIO(run.stdout))}
+    return {int(row["batch" if steady else "concurrency"]): row for row in csv.DictReader(io.StringIO(run.stdout))}

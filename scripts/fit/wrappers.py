@@ -21,6 +21,9 @@ import subprocess
 import sys
 import tomllib
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "accuracy"))
+from errors import mean_size  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RECORDS = ROOT / "records" / "torch-models"
 STEPS, PARTS = ["h200-x2", "h200-x2-again", "h200-x4"], ["h200-x4-pipeline", "h200-x4-context"]
@@ -88,11 +91,6 @@ class Step:
         return (moved + self.wall - self.host if waits else max(self.wall, moved)) / self.measured - 1
 
 
-def mean(errors):
-    errors = [abs(each) for each in errors]
-    return sum(errors) / len(errors)
-
-
 def squares(errors):
     return sum(math.log(1 + each) ** 2 for each in errors)
 
@@ -119,7 +117,7 @@ def main():
             f", {FITTED}": [s for s in of_file if s.row["model"] == FITTED],
             ", others": [s for s in of_file if s.row["model"] != FITTED]}
         for which, own in parts.items():
-            print(f"{name}{which}: mean error of the wall {100 * mean([s.error(host, 0) for s in own]):.1f} %")
+            print(f"{name}{which}: mean error of the wall {100 * mean_size([s.error(host, 0) for s in own]):.1f} %")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,11 @@
 // Power and energy on the command line: conditions, sweeps over limits, prices, the roofline.
+#include <algorithm>
+#include <cstddef>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "tests/catch.h"
 #include "tests/cli/run.h"
@@ -123,6 +127,34 @@ TEST_CASE("the front of energy against latency is a chart") {
     std::ifstream stream(file);
     CHECK(json::parse(stream).dump().find("Joules a token") != std::string::npos);
     CHECK(run({"model", "llama-3.1-8b", "--gpu", "h200-sxm", "--chart", "energy"}).code == 1);
+}
+
+TEST_CASE("experts on the GPUs of tp take about what experts cut among them take") {
+    const auto joules = [](const std::vector<std::string>& layout) {
+        std::vector<std::string> words{"serve", "qwen3-30b-a3b", "--steady", "--concurrency",
+                                       "32",    "--gpu",         "h100-sxm", "--format",
+                                       "csv"};
+        words.insert(words.end(), layout.begin(), layout.end());
+        const Transcript answer = run(words);
+        REQUIRE(answer.code == 0);
+        std::istringstream lines(answer.out);
+        std::string names;
+        std::string values;
+        std::getline(lines, names);
+        std::getline(lines, values);
+        const auto place = std::count(
+            names.begin(),
+            names.begin() + static_cast<std::ptrdiff_t>(names.find("joules_per_token")), ',');
+        std::istringstream cells(values);
+        std::string cell;
+        for (std::ptrdiff_t i = 0; i <= place; ++i) std::getline(cells, cell, ',');
+        return cell;
+    };
+    const std::string cut = joules({"--tp", "4"});
+    const std::string spread = joules({"--tp", "4", "--ep", "4"});
+    REQUIRE_FALSE(cut.empty());
+    REQUIRE_FALSE(spread.empty());
+    CHECK(std::stod(spread) == Approx(std::stod(cut)).epsilon(0.2));
 }
 
 TEST_CASE("a step of a model has power and joules per token") {
