@@ -31,6 +31,12 @@ const EngineKernel* kernel_of(const KernelRule& rule, const Machine& machine) {
     return found == machine.engine.end() ? nullptr : &*found;
 }
 
+/// The software whose measured calls gave a kernel its parameters.
+SoftwareChoice fitted_to(const KernelRule& rule, const MachineSoftware& software) {
+    if (!rule.fitted.is_usual()) return rule.fitted;
+    return rule.recipe == nullptr ? software.fitted_version(rule.software) : rule.software;
+}
+
 /// Gives the implementation or the engine's kernel, and says whose it is. Sets the refusal if the
 /// software has none for the operation.
 void choose_implementation(const Operation& operation, const Execution& asked, SoftwareRun& run) {
@@ -54,8 +60,8 @@ void choose_implementation(const Operation& operation, const Execution& asked, S
     if (run.kernel != nullptr) run.refusal = engine_refusal(operation, *run.kernel, *run.machine);
     if (run.asked.is_usual()) return;
     if (rule->software != run.asked) run.used = rule->software;
-    const SoftwareChoice fitted = software.fitted_version(rule->software);
-    if (run.kernel == nullptr && fitted != rule->software) run.fitted = fitted;
+    const SoftwareChoice fitted = fitted_to(*rule, software);
+    if (fitted != rule->software) run.fitted = fitted;
 }
 
 }  // namespace
@@ -90,14 +96,14 @@ SoftwareRun run_of(const Operation& operation, const Execution& execution, const
     if (execution.implementation != Implementation::automatic) return run;
     choose_implementation(operation, execution, run);
     if (!run.refusal.empty()) run.machine = nullptr;
-    // A version that no file describes runs as the nearest one.
+    // A version that no file describes runs as the nearest one, unless this kernel was measured in it.
     const std::string_view chosen = run.asked.name();
     const std::string_view wanted = execution.software.name();
     const bool of_family = chosen.size() > wanted.size() && chosen.starts_with(wanted);
-    if (!wanted.empty() && chosen != wanted && !of_family && run.fitted.is_usual()) {
-        run.fitted = run.asked;
-        run.asked = execution.software;
-    }
+    if (wanted.empty() || chosen == wanted || of_family) return run;
+    if (run.fitted.is_usual()) run.fitted = run.asked;
+    if (run.fitted == execution.software) run.fitted = {};
+    run.asked = execution.software;
     return run;
 }
 

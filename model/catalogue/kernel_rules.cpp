@@ -67,6 +67,8 @@ class RuleReader {
             rule_.implementation = parse_implementation(text);
         } else if (key == "name") {
             rule_.name = KernelChoice::named(text);
+        } else if (key == "fitted") {
+            rule_.fitted = SoftwareChoice::named(text);
         } else if (key == "when") {
             auto when = std::make_shared<EngineExpressions>();
             static_cast<void>(when->add(text, row_.location));

@@ -38,6 +38,7 @@ struct KernelRule {
     RunMode mode = RunMode::usual;           ///< usual: every mode
     Implementation implementation = Implementation::automatic;
     SoftwareChoice software;  ///< whose kernels they are
+    SoftwareChoice fitted{};  ///< whose calls gave their parameters; the usual choice: their own
     KernelChoice name;        ///< as the engine calls it; the usual choice if it has no name
     std::shared_ptr<const EngineRecipe> recipe;       ///< of an engine's kernel; else null
     std::shared_ptr<const EngineExpressions> when{};  ///< its only expression; null: always

@@ -97,6 +97,33 @@ TEST_CASE("a fit to another version is said", "[software]") {
     CHECK(same.time.base() == newer.time.base());
 }
 
+TEST_CASE("each kernel says whose calls gave its values", "[software]") {
+    const Machine machine = all_gpus().machine("h200-sxm");
+    const auto width = [](const Prediction& p) { return p.high / p.low; };
+    const std::string product = "matmul m=512 n=4096 k=4096 dtype=bf16 launch=graph software=";
+    const Prediction library = prediction_of(product + "vllm-0.24.0", machine);
+    const Prediction measured = prediction_of(product + "trtllm-1.3.0rc20", machine);
+    REQUIRE(noted<note::OtherVersion>(library) != nullptr);
+    CHECK(noted<note::OtherVersion>(library)->fitted.name() == "trtllm-1.3.0rc20");
+    CHECK(noted<note::OtherVersion>(measured) == nullptr);
+    CHECK(library.evidence.kernel == KernelEvidence::other);
+    CHECK(library.time.base() == measured.time.base());
+    CHECK(width(library) > width(measured));
+    // Of one file, some kernels were measured in another version: asked for that one, they are its own.
+    const std::string step =
+        "kda part=scan phase=generation seq=1 batch=64 k_heads=32 launch=graph software=sglang-";
+    const Prediction newer = prediction_of(step + "0.5.14", machine);
+    const Prediction own = prediction_of(step + "0.5.16", machine);
+    REQUIRE(noted<note::OtherVersion>(newer) != nullptr);
+    CHECK(noted<note::OtherVersion>(newer)->fitted.name() == "sglang-0.5.16");
+    CHECK(noted<note::OtherVersion>(own) == nullptr);
+    CHECK(width(newer) > width(own));
+    const Prediction third = prediction_of(step + "0.5.15", machine);
+    REQUIRE(noted<note::OtherVersion>(third) != nullptr);
+    CHECK(noted<note::OtherVersion>(third)->asked.name() == "sglang-0.5.15");
+    CHECK(noted<note::OtherVersion>(third)->fitted.name() == "sglang-0.5.16");
+}
+
 TEST_CASE("unknown software is named with the nearest; a description alone has no software",
           "[software]") {
     const Machine machine = all_gpus().machine("h200-sxm");
