@@ -114,13 +114,16 @@ std::vector<hardware::Field> parameter_fields() {
 
 namespace {
 
-/// The kernel of a section; null if the machine has none.
-template <class SomeMachine>
-auto* kernel_in(SomeMachine& machine, const std::string& section) {
-    const auto found =
-        std::find_if(machine.engine.begin(), machine.engine.end(),
-                     [&](const EngineKernel& each) { return each.recipe->section == section; });
-    return found == machine.engine.end() ? nullptr : &*found;
+/// Gives the value to every kernel of a section, since several may share one (of other shapes or
+/// capabilities). False if the machine has none.
+bool write_kernels(Machine& machine, const std::string& section, std::size_t i, double value) {
+    bool any = false;
+    for (EngineKernel& each : machine.engine) {
+        if (each.recipe->section != section) continue;
+        each.values[i] = value;
+        any = true;
+    }
+    return any;
 }
 
 /// The parameters of a kernel, made once.
@@ -133,13 +136,13 @@ std::vector<ModelParameter> made_for(const std::string& section, const LawInfo& 
         made.name = each.name;
         made.origin = each.origin;
         made.read = [section, i](const Machine& machine) -> std::optional<double> {
-            const EngineKernel* const kernel = kernel_in(machine, section);
-            return kernel == nullptr ? std::nullopt : std::optional(kernel->values[i]);
+            for (const EngineKernel& kernel : machine.engine) {
+                if (kernel.recipe->section == section) return kernel.values[i];
+            }
+            return std::nullopt;
         };
         made.write = [section, i](Machine& machine, double value) {
-            EngineKernel* const kernel = kernel_in(machine, section);
-            if (kernel != nullptr) kernel->values[i] = value;
-            return kernel != nullptr;
+            return write_kernels(machine, section, i, value);
         };
         all.push_back(std::move(made));
     }

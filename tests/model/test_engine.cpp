@@ -1,10 +1,13 @@
 // Kernels of engines as data: what is chosen, refused and said, and what their law does.
+#include <map>
 #include <string>
+#include <vector>
 
 #include "model/catalogue/catalogue.h"
 #include "model/catalogue/kernel_rules.h"
 #include "model/core/fields.h"
 #include "model/machine/machine_software.h"
+#include "model/machine/parameters.h"
 #include "model/predict.h"
 #include "model/software.h"
 #include "tests/catch.h"
@@ -70,6 +73,25 @@ TEST_CASE("an engine's kernel runs where its software says so, and the answer na
     CHECK(p.time < p.high);
     CHECK(p.footprint > Bytes{});
     CHECK(p.work.flop() == 2.0 * 64 * 4096 * 4096 * units::FLOP);
+}
+
+TEST_CASE("a value of a section reaches every kernel that shares it", "[engine]") {
+    Machine machine = machine_with(engine_gpu(), SoftwareChoice::named("trtllm-1.3.0rc20"));
+    std::map<std::string, std::vector<std::size_t>> kernels;
+    for (std::size_t i = 0; i < machine.engine.size(); ++i) {
+        kernels[machine.engine[i].recipe->section].push_back(i);
+    }
+    std::size_t shared = 0;
+    for (const auto& [section, places] : kernels) {
+        if (places.size() < 2) continue;
+        ++shared;
+        const ModelParameter& first = *engine_parameters(section).front();
+        CAPTURE(first.field.path);
+        REQUIRE(first.write(machine, 3e-6));
+        for (const std::size_t i : places) CHECK(machine.engine[i].values.front() == 3e-6);
+        CHECK(first.read(machine) == 3e-6);
+    }
+    CHECK(shared > 0);
 }
 
 TEST_CASE("a kernel that the engine does not have is refused with those that it has", "[engine]") {
