@@ -52,8 +52,9 @@ void Progress::count(std::int64_t done) {
     shown_ = now;
     visible_ = true;
     const double seconds = std::chrono::duration<double>(now - start_).count();
-    context_.err << "\r\033[K" << done << ' ' << noun_ << ", "
-                 << static_cast<std::int64_t>(static_cast<double>(done) / seconds) << " per second";
+    context_.err << "\r\033[K" << done << ' ' << noun_;
+    const auto rate = static_cast<std::int64_t>(static_cast<double>(done) / seconds);
+    if (rate > 0) context_.err << ", " << rate << " per second";
     if (!step_.empty()) {
         context_.err << ", now " << step_;
     } else if (share_ > 0.0) {

@@ -364,11 +364,14 @@ class ChartView {
       const ends = [...this.points.values()].filter(([x, y]) => y === at[1] && x > at[0]).map(([x]) => x);
       return mark.r < 1 && textWidth(mark.name, 13) + 10 < Math.min(this.frame[2], ...ends) - at[0];
     };
+    // A narrow chart has room for the beginnings of a few names.
+    const few = [...this.points.keys()].filter((i) => data.marks[i].labelled).length <= 12;
     for (const [i, at] of this.points) {
       const mark = data.marks[i];
       if (!mark.labelled) continue;
       if (mark.n) beside(at, String(mark.n), 11, mark.r, 'font-number of-point');
       else if (this.width >= 600 || fits(mark, at)) beside(at, mark.name, 13, mark.r, 'of-point');
+      else if (few && mark.r >= 1) beside(at, shortened(mark.name, this.width / 4), 13, mark.r, 'of-point');
     }
   }
 

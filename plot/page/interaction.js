@@ -6,6 +6,15 @@ const textWidth = (text, size) => {
   return measuring.measureText(text).width;
 };
 
+// As much of a name as is not wider, by whole words where one fits.
+const shortened = (name, width) => {
+  if (textWidth(name, 13) <= width) return name;
+  let end = name.length - 1;
+  while (end > 1 && textWidth(name.slice(0, end) + '\u2026', 13) > width) --end;
+  const word = name.lastIndexOf(' ', end);
+  return name.slice(0, word > 2 ? word : end).trimEnd() + '\u2026';
+};
+
 const distanceTo = ([x, y], [ax, ay], [bx, by]) => {
   const [dx, dy] = [bx - ax, by - ay];
   const along = Math.max(0, Math.min(1, ((x - ax) * dx + (y - ay) * dy) / (dx * dx + dy * dy || 1)));
