@@ -31,6 +31,7 @@ def planted(path, operator, out):
     """A copy of a trace in which all kernels of the operators of this name take longer."""
     trace = json.loads(gzip.decompress(path.read_bytes()))
     ids = {event["args"].get("External id") for event in trace["traceEvents"] if event.get("cat") == "cpu_op" and event["name"] == operator}
+    ids.discard(None)  # operators that started no kernel
     for event in trace["traceEvents"]:
         if event.get("cat") == "kernel" and event["args"].get("External id") in ids:
             event["dur"] = round(event["dur"] * (1 + SLOWER), 3)
