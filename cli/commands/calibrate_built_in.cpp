@@ -27,11 +27,23 @@ std::vector<std::string> listed(const std::string& text) {
     return words;
 }
 
+/// Adds the files of starts of the plan's GPUs that the tree has.
+void add_starts(measure::CalibrationPlan& plan, const std::string& tree) {
+    for (const measure::PlannedFit& fit : plan.fits) {
+        for (const std::string& gpu : fit.gpus) {
+            const std::string file = tree + "/calibration/starts-" + gpu + ".toml";
+            if (plan.gpu_starts.contains(gpu) || !std::filesystem::exists(file)) continue;
+            plan.gpu_starts.insert(measure::read_starts(hardware::read_text_file(file), file));
+        }
+    }
+}
+
 /// The fits of the plan for the GPUs and the software that were asked for.
 measure::CalibrationPlan wanted_fits(const CalibrateArguments& arguments,
                                      const model::Catalogue& catalogue) {
     const std::string file = arguments.tree + "/calibration/plan.toml";
     measure::CalibrationPlan plan = measure::read_plan(hardware::read_text_file(file), file);
+    add_starts(plan, arguments.tree);
     std::vector<std::string> software;
     for (const std::string& name : listed(arguments.software)) {
         software.push_back(find_software(catalogue.software(), name).name);

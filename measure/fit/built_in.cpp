@@ -16,7 +16,6 @@
 #include "measure/fit/built_trees.h"
 #include "measure/fit/fit.h"
 #include "measure/fit/fit_residual.h"
-#include "measure/fit/fit_starts.h"
 #include "measure/record/overlay_text.h"
 #include "measure/record/record.h"
 #include "model/catalogue/calibration_text.h"
@@ -85,7 +84,7 @@ struct Inputs {
 class Builder {
   public:
     Builder(const CalibrationPlan& plan, BuildRequest request)
-        : fits_(plan.fits), starts_(plan.starts), request_(std::move(request)) {}
+        : fits_(plan.fits), starts_(plan.starts, plan.gpu_starts), request_(std::move(request)) {}
 
     void run() {
         for (const PlannedFit& fit : fits_)
@@ -248,8 +247,7 @@ class Builder {
             for (const std::string& software : fit.software) {
                 for (const auto& [path, datum] : calibration(gpu, software).data) {
                     if (datum.sources != std::vector{fit.source}) continue;
-                    const auto start =
-                        starts_.of(path, fit.software, request_.catalogue.software());
+                    const auto start = starts_.of(path, fit.place(), request_.catalogue.software());
                     if (start) values[{gpu, path}] = start->value;
                 }
             }
@@ -281,7 +279,7 @@ class Builder {
     }
 
     [[nodiscard]] FitStart start(const PlannedFit& fit, const std::string& field) {
-        const auto found = starts_.of(field, fit.software, request_.catalogue.software());
+        const auto found = starts_.of(field, fit.place(), request_.catalogue.software());
         if (found) return *found;
         throw InputError("no start for " + field + ": the plan or its software's file gives one",
                          fit.location);

@@ -33,12 +33,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "hardware/description.h"
 #include "hardware/error.h"
+#include "measure/fit/fit_starts.h"
 #include "model/catalogue/catalogue.h"
 
 namespace ridge::measure {
@@ -54,11 +56,14 @@ struct PlannedFit {
     std::vector<std::string> keep;  ///< classes of corrections that stay as they are committed
     Location location;
     bool wanted = true;  ///< false: the files hold what it gives
+
+    [[nodiscard]] FitPlace place() const { return {.gpus = gpus, .software = software}; }
 };
 
 struct CalibrationPlan {
     std::vector<PlannedFit> fits;
-    hardware::Description starts;  ///< where the parameters start
+    hardware::Description starts;                               ///< where the parameters start
+    std::map<std::string, hardware::Description> gpu_starts{};  ///< those of one GPU, by its name
 };
 
 /// InputError with all that is wrong: an unknown program, a missing key.

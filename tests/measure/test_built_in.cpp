@@ -156,8 +156,10 @@ TEST_CASE("a fit starts where the plan says, then where its software's file does
         "source = \"START\" }\n";
     const model::Catalogue committed = model::catalogue();
     const std::vector<std::string> vllm{"vllm-0.24.0"};
+    const std::vector<std::string> l40s{"l40s"};
     const auto start = [&](const std::string& plan, const std::string& field) {
-        return FitStarts(read_plan(plan, "plan.toml").starts).of(field, vllm, committed.software());
+        return FitStarts(read_plan(plan, "plan.toml").starts)
+            .of(field, {.gpus = l40s, .software = vllm}, committed.software());
     };
     CHECK(start(of_law, "model.matmul.mma.start").value().value == 3000.0);
     CHECK_FALSE(start(of_law, "model.matmul.tensor.launch"));
@@ -172,6 +174,37 @@ TEST_CASE("a fit starts where the plan says, then where its software's file does
         "[model.engine.tiled_product.vllm.fp8_sm90]\nstep_1 = { value = \"78 clk\", "
         "source = \"START\" }\n";
     CHECK(start(own, kernel).value().value == 78.0);
+}
+
+TEST_CASE("a fit of one GPU starts where its file of starts says", "[built_in]") {
+    const std::string kernel = "model.engine.tiled_product.vllm.fp8_sm90.";
+    const auto [chip, values] = read_starts(
+        "schema = 1\nkind = \"starts\"\nname = \"starts-l40s\"\nchip = \"l40s\"\n\n[sources]\n"
+        "START = { kind = \"estimate\", text = \"by hand\" }\n\n"
+        "[model.engine.tiled_product.vllm.fp8_sm90]\nstep_1 = { value = \"79 clk\", "
+        "source = \"START\" }\n",
+        "starts-l40s.toml");
+    CHECK(chip == "l40s");
+    const std::string plan = plan_header + starts +
+                             "[model.engine.tiled_product.vllm.fp8_sm90]\nstep_1 = { value = "
+                             "\"78 clk\", source = \"START\" }\n";
+    const model::Catalogue committed = model::catalogue();
+    const std::vector<std::string> vllm{"vllm-0.24.0"};
+    FitStarts all(read_plan(plan, "plan.toml").starts, {{chip, values}});
+    const auto start = [&](const std::vector<std::string>& gpus, const std::string& name) {
+        return all.of(kernel + name, {.gpus = gpus, .software = vllm}, committed.software())
+            .value();
+    };
+    CHECK(start({"l40s"}, "step_1").value == 79.0);
+    CHECK(start({"l40s"}, "step_1").of_plan);
+    CHECK(start({"h200-sxm"}, "step_1").value == 78.0);
+    CHECK(start({"l40s", "h200-sxm"}, "step_1").value == 78.0);
+    // Of its other parameters, those of the software's file count; what that leaves out is as usual.
+    CHECK(start({"l40s"}, "end_1").value == start({"h200-sxm"}, "end_1").value);
+    CHECK(start({"l40s"}, "end_1").value > 0.0);
+    CHECK(start({"l40s"}, "host").value == 0.0);
+    CHECK_THROWS_WITH(read_starts("schema = 1\nkind = \"starts\"\nname = \"s\"\n", "s.toml"),
+                      contains_text("a file of starts names its chip"));
 }
 
 TEST_CASE("a parameter without a start is refused", "[built_in]") {
