@@ -65,13 +65,17 @@ std::vector<std::string> texts_of(const Json* list) {
 /// Whether a config of an unknown family has the sizes of a decoder, so that its fields can say the rest.
 bool is_sequential(const ConfigSource& source) {
     const std::array sizes{"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads"};
+    return std::all_of(sizes.begin(), sizes.end(), [&](const char* name) {
+        const Json* size = source.find(name);
+        return size != nullptr && size->if_number();
+    });
+}
+
+/// Whether a decoder reads what an encoder made.
+bool is_pair(const ConfigSource& source) {
     const Json* pair = source.find("is_encoder_decoder");
-    const bool* encoder = pair == nullptr ? nullptr : pair->if_flag();
-    return (encoder == nullptr || !*encoder) &&
-           std::all_of(sizes.begin(), sizes.end(), [&](const char* name) {
-               const Json* size = source.find(name);
-               return size != nullptr && size->if_number();
-           });
+    const bool* flag = pair == nullptr ? nullptr : pair->if_flag();
+    return flag != nullptr && *flag;
 }
 
 std::shared_ptr<const Family> family_for(const ConfigSource& source) {
@@ -83,6 +87,10 @@ std::shared_ptr<const Family> family_for(const ConfigSource& source) {
         if (auto family = family_of(each, architectures)) return family;
     }
     if (type.empty()) source.fail("model_type", " is missing");
+    if (is_pair(source)) {
+        source.fail("is_encoder_decoder", ": a decoder that reads an encoder's output, as in '" +
+                                              type + "', is not described");
+    }
     if (is_sequential(source)) return find_family(assumed_family);
     const std::vector<std::string> known = known_families();
     const std::string close = nearest(type, known);

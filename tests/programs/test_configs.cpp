@@ -65,6 +65,7 @@ constexpr Known known[] = {
     Known{"gpt2-xl", 1557611200},
     Known{"granite-3.3-8b", 8170864640},
     Known{"granite-4.0-h-small", 32207337984},
+    Known{"grok-2", 269515497472},
     Known{"hunyuan-7b", 7504568320},
     Known{"hunyuan-a13b", 80393183232},
     Known{"kimi-k2-instruct", 1026408209408},
@@ -170,6 +171,8 @@ TEST_CASE("only the experts of a token count as active") {
     // Mixtral's card: 12.9 billion of 46.7 billion parameters are used for a token.
     CHECK(active_parameters_of(find_model("mixtral-8x7b")) == 12879925248);
     CHECK(active_parameters_of(find_model("llama-3.1-8b")) == 8030261248);
+    // Grok 2: 115 of 270 billion; the dense mlp beside the experts counts whole.
+    CHECK(active_parameters_of(find_model("grok-2")) == 114896674816);
 }
 
 TEST_CASE("bytes of weights by hand") {
@@ -216,6 +219,8 @@ TEST_CASE("an error in a config names the field") {
     CHECK(message_of("{}") == "config.json: model_type is missing");
     CHECK(message_of(R"({"model_type": "lama"})").find("did you mean 'llama'?") !=
           std::string::npos);
+    CHECK(message_of(R"({"model_type": "t5", "is_encoder_decoder": true, "d_model": 512})")
+              .starts_with("config.json: is_encoder_decoder: a decoder that reads"));
     CHECK(message_of(R"({"model_type": "llama", "vocab_size": 10})") ==
           "config.json: hidden_size is missing");
     const std::string base =
