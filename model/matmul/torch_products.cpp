@@ -66,7 +66,7 @@ Time in_torch(double clocks, const Machine& machine) {
 }
 
 bool is_integer_product(const Matmul& op) {
-    return op.type == DataType::int8 && op.output == DataType::int32;
+    return op.type == DataType::int8 && size_of(op.output) == 4;
 }
 
 MatmulTime integer_product_time(const MatmulSituation& s) {

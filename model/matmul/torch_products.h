@@ -21,7 +21,8 @@ namespace ridge::model {
 /// Time of clocks of compiled code at the GPU's boost clock.
 [[nodiscard]] Time in_torch(double clocks, const Machine& machine);
 
-/// Whether the product has int8 operands and int32 results, as in torch._int_mm.
+/// Whether the product has int8 operands and results of four bytes: torch._int_mm, whose results are
+/// int32 whatever the question says, since PyTorch multiplies int8 in no other way.
 [[nodiscard]] bool is_integer_product(const Matmul& op);
 
 /// The machine must have `torch_product`.

@@ -400,6 +400,15 @@ TEST_CASE("once wrong: kernels of types that they do not multiply", "[once]") {
     }
 }
 
+TEST_CASE("once wrong: PyTorch's products of int8 without the type of their results", "[once]") {
+    // PyTorch multiplies int8 into int32 only (torch._int_mm), by another kernel than cuBLASLt's own.
+    for (const std::string shape : {"m=4096 n=4096 k=4096", "m=32 n=8192 k=5120"}) {
+        const std::string op =
+            "--gpu h200-sxm --op \"matmul dtype=int8 b_layout=column impl=torch " + shape;
+        CHECK(time_of(op + "\"") == time_of(op + " out_dtype=int32\""));
+    }
+}
+
 TEST_CASE("once wrong: a stage of a pipeline without layers of a kind", "[once]") {
     const Transcript answer = run_line("plan deepseek-v3 --gpu t4 --gpus 1");
     CAPTURE(answer.err);
