@@ -38,7 +38,7 @@ void step(benchmark::State& state, const programs::Request& request) {
 void families(benchmark::State& state) {
     std::vector<hardware::EmbeddedFile> files;
     for (const auto& file : programs::embedded_families()) {
-        if (file.text.find("model_type") != std::string_view::npos) files.push_back(file);
+        if (file.text.find("\nmodel_types = [") != std::string_view::npos) files.push_back(file);
     }
     std::size_t next = 0;
     for ([[maybe_unused]] auto turn : state) {

@@ -193,10 +193,8 @@ std::int64_t activations_of_gpu(const Architecture& a, const Deployment& d) {
     const std::int64_t inner = 3 * a.most("intermediate") / d.tensor;
     const std::int64_t expert = a.most("active") * std::max(2 * a.most("inner"), hidden);
     const std::int64_t row = 4 * hidden + std::max(inner, a.most("experts") > 0 ? expert : 0);
-    // Logits in the model's type and in fp32; sorted, with their indices; their probabilities, which of them
-    // are kept, and what is put back in the old order.
-    const std::int64_t logits =
-        a.value("vocabulary") * (model::size_of(d.type) + 4 + 4 + 8 + 4 + 1 + 4);
+    // Logits in the model's type, in fp32, sorted with their indices.
+    const std::int64_t logits = a.value("vocabulary") * (model::size_of(d.type) + 4 + 8);
     return d.chunk * row * model::size_of(d.type) + std::min(d.sequences, d.chunk) * logits;
 }
 

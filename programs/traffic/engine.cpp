@@ -35,6 +35,7 @@ Engine engine_of(const Node& table) {
             .prepared_step = time_in(table, "prepared_step"),
             .prepared = time_in(table, "prepared"),
             .vision_token = time_in(table, "vision_token"),
+            .vision_step = time_in(table, "vision_step"),
             .overlaps = child_of(table, "overlaps").boolean,
             .sampler_start = time_in(table, "sampler_start"),
             .sampler_passes = number_in(table, "sampler_passes"),
@@ -69,8 +70,8 @@ Time Engine::step_time(Time gpu, std::int64_t count) const {
 
 Engine Engine::slowed(double factor) const {
     Engine slower = *this;
-    for (Time Engine::*each :
-         {&Engine::per_step, &Engine::prepared_step, &Engine::prepared, &Engine::vision_token}) {
+    for (Time Engine::*each : {&Engine::per_step, &Engine::prepared_step, &Engine::prepared,
+                               &Engine::vision_token, &Engine::vision_step}) {
         slower.*each = slower.*each * factor;
     }
     return slower;

@@ -29,10 +29,11 @@ struct Engine {
     std::string name;    ///< "vllm"
     std::string source;  ///< of the times
     // Host time, by W14.
-    Time per_step;          ///< that no other work hides
-    Time prepared_step;     ///< hidden behind the GPU if the engine overlaps
-    Time prepared;          ///< likewise, per sequence
-    Time vision_token;      ///< for each token of images, which no other work hides
+    Time per_step;       ///< that no other work hides
+    Time prepared_step;  ///< hidden behind the GPU if the engine overlaps
+    Time prepared;       ///< likewise, per sequence
+    Time vision_token;   ///< for each token of images, which no other work hides
+    Time vision_step;    ///< for a step that begins images, likewise; twice with several processes
     bool overlaps = false;  ///< schedules the next step while the GPU runs
     // Kernels that no operation of the model describes.
     Time sampler_start;           ///< of the sampler's kernels

@@ -132,7 +132,11 @@ double StepTimes::between(Table table, std::int64_t first, std::int64_t second) 
 Time StepTimes::step(const StepBatch& batch, Time busy) const {
     const Time step =
         engine_.step_time(busy, batch.decodes + static_cast<std::int64_t>(batch.prompts.size()));
-    return step + static_cast<double>(batch.encoded) * engine_.vision_token;
+    if (batch.encoded == 0) return step;
+    // Each GPU has a process, which gets the pixels over a queue if it is not the scheduler's own.
+    const double copies = parts_.deployment().gpus_of_replica() > 1 ? 2.0 : 1.0;
+    return step + copies * engine_.vision_step +
+           static_cast<double>(batch.encoded) * engine_.vision_token;
 }
 
 /// What a step runs beside the model: images, adapters, the prompts of a model that drafts.
