@@ -373,6 +373,26 @@ TEST_CASE("images are encoded once, in the step of their first tokens") {
     CHECK(times.parts().encode(4000, 250) < times.parts().encode(4000, 4000));
 }
 
+TEST_CASE("a step that begins images costs the host the same however many, twice with processes") {
+    for (const std::int64_t tensor : {1, 2}) {
+        StepTimes times = times_of("qwen3-vl-8b-instruct", "h100-sxm", {.tensor = tensor});
+        StepBatch text{.decodes = 8, .context = 8000};
+        text.prompts.push_back({2000, 0, true});
+        const auto host = [&](std::int64_t tokens, std::int64_t frames) {
+            StepBatch seen = text;
+            seen.encoded = tokens;
+            seen.frames = frames;
+            const Time kernels = times.gpu(seen) - times.gpu(text);
+            return ((times.wall(seen) - times.wall(text)) - kernels).base();
+        };
+        const double once = vllm().vision_step.base() * static_cast<double>(tensor);
+        const double token = vllm().vision_token.base();
+        CHECK(once > 0.0);
+        CHECK(host(500, 1) == Approx(once + 500.0 * token));
+        CHECK(host(1500, 3) == Approx(once + 1500.0 * token));
+    }
+}
+
 TEST_CASE("requests whose adapters have no slot are passed") {
     StepTimes times = times_of("llama-3.2-1b", "l4", {.adapters = {.slots = 1, .rank = 8}});
     const std::vector<TrafficRequest> requests{{.prompt = 50, .answer = 50, .adapter = 0},
