@@ -71,15 +71,21 @@ Time least_on(const Entry& entry, const model::Machine& machine) {
     return entry.least * (measured_at / machine.boost_clock);
 }
 
+/// A time by rule: the band is wider by so much on either side, and the kernel counts as another one.
+void spread_band(model::Prediction& prediction, double spread) {
+    if (spread <= 0.0) return;
+    prediction.evidence.kernel = model::KernelEvidence::other;
+    prediction.low = std::max(prediction.lower_bound, prediction.low * std::exp(-spread));
+    prediction.low = std::min(prediction.low, prediction.time);
+    prediction.high *= std::exp(spread);
+}
+
 /// Times by rule (W2 to W4, S6 to S8) were read off PyTorch's kernels on an H200 and an H100: on
 /// another GPU they say less, and the band is wider by as much as launches differ between GPUs.
 void rest_on_rule(model::Prediction& prediction, const model::Machine& machine) {
     if (machine.torch_evidence() == model::Evidence::own) return;
     constexpr double margin = 0.15;
-    prediction.evidence.kernel = model::KernelEvidence::other;
-    prediction.low = std::max(prediction.lower_bound, prediction.low * std::exp(-margin));
-    prediction.low = std::min(prediction.low, prediction.time);
-    prediction.high *= std::exp(margin);
+    spread_band(prediction, margin);
 }
 
 }  // namespace
@@ -140,6 +146,7 @@ model::Outcome predict(const Entry& entry, const model::Machine& machine) {
         prediction->high *= factor;
         prediction->limiter = time > least ? model::Resource::issue : model::Resource::latency;
     }
+    spread_band(*prediction, entry.spread);
     return outcome;
 }
 

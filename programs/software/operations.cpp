@@ -389,6 +389,10 @@ Entry entry_of(const Recorder::Counted& counted, const Recorder& recorder, const
     entry.name = k.name;
     if (k.kind == KernelKind::unmodelled) entry.unmodelled = "its time is not modelled";
     entry.module = k.module;
+    if (k.module == Module::encoder && request.software == Software::transformers) {
+        entry.stretch *= cost("encoder.stretch");
+        entry.spread = cost("encoder.spread");
+    }
     entry.pass = k.pass;
     entry.first_layer = counted.layer;
     entry.overlapped = k.kind == KernelKind::collective && k.d == 0;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "hardware/units.h"
+#include "model/catalogue/catalogue.h"
 #include "programs/configs/config_reader.h"
 #include "programs/configs/presets.h"
 #include "programs/configs/weights.h"
@@ -128,6 +130,47 @@ TEST_CASE("an image is patches, encoder layers and tokens") {
               .starts_with("image: llama-3.2-1b has no tower for images"));
     request.phase = Phase::train;
     CHECK(refusal(a, request) == "image, audio: a training step reads text");
+}
+
+TEST_CASE("encoders in eager transformers rest on a rule, in a wide band") {
+    const model::Machine machine = model::make_machine(model::catalogue().at("h200-sxm"));
+    struct Measured {  // one image or prompt of records/torch-models/h200-encoders.csv
+        const char* name;
+        std::int64_t width;
+        std::int64_t height;
+        std::int64_t audio;
+        double time_us;
+    };
+    for (const Measured& row :
+         {Measured{"qwen3-vl-8b-instruct", 1024, 768, 0, 13742.29},
+          Measured{"qwen2-vl-7b", 1036, 756, 0, 25477.62},
+          Measured{"mistral-small-3.1-24b-instruct-2503", 1036, 756, 0, 18722.34},
+          Measured{"qwen2-audio-7b", 0, 0, 30, 7954.77}}) {
+        CAPTURE(row.name);
+        Request request{.seq = 8192};
+        request.images = row.audio > 0 ? 0 : 1;
+        request.image_width = row.width;
+        request.image_height = row.height;
+        request.audio = row.audio;
+        const ModelStep step = make_step(find_model(row.name), request);
+        double time = 0.0;
+        double low = 0.0;
+        double high = 0.0;
+        for (const Entry& entry : step.program.entries) {
+            if (entry.module != Module::encoder) continue;
+            const model::Outcome outcome = predict(entry, machine);
+            const auto& part = std::get<model::Prediction>(outcome);
+            CHECK(part.evidence.grade() != model::Grade::measured);
+            const auto count = static_cast<double>(entry.count);
+            time += count * (part.time / units::us);
+            low += count * (part.low / units::us);
+            high += count * (part.high / units::us);
+        }
+        CHECK(time == Approx(row.time_us).epsilon(0.25));
+        CHECK(low < row.time_us);
+        CHECK(high > row.time_us);
+        CHECK(high > 1.25 * time);
+    }
 }
 
 TEST_CASE("towers of each family run in each software") {
