@@ -28,7 +28,7 @@ std::string command_for(const std::string& word) {
 }
 
 std::string command_near(const std::string& word) {
-    const std::vector<std::string> models = near(word, programs::preset_names(), 1);
+    const std::vector<std::string> models = programs::presets_near(word, 1);
     if (!models.empty()) {
         return "'" + word + "' is no command; a model? ridge plan " + models.front();
     }

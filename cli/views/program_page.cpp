@@ -56,7 +56,10 @@ std::vector<plot::Term> figures_of(const TraceReport& report) {
             percent(ratio(line.communication_hidden_ns, line.communication_ns)));
     }
     add("predicted kernel time", model::text_of_sum(report.predicted, report.left_out));
-    if (!report.left_out.empty()) add("not predicted", report.left_out.text());
+    // The table of operators says why.
+    if (const std::int64_t left_out = report.left_out.operations(); left_out > 0) {
+        add("not predicted", std::to_string(left_out) + (left_out > 1 ? " calls" : " call"));
+    }
     if (!report.elsewhere) add("mean error by time", percent(report.weighted_error));
     add("memory-bound", percent(report.memory_bound_share));
     if (report.modelled_flop > 0.0 && report.recorder != programs::TraceSource::nsight_compute) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <sstream>
 
 #include "hardware/document.h"
 #include "hardware/error.h"
@@ -76,7 +77,35 @@ const hardware::EmbeddedFile* find_preset(const std::string& name) {
     return nullptr;
 }
 
+/// "llama-70b": llama and 70b.
+std::vector<std::string> parts_of(const std::string& name) {
+    std::vector<std::string> parts;
+    std::istringstream stream(name);
+    for (std::string part; std::getline(stream, part, '-');) parts.push_back(part);
+    return parts;
+}
+
 }  // namespace
+
+std::vector<std::string> presets_near(const std::string& name, std::size_t count) {
+    const std::string wanted = own_name(name);
+    const std::vector<std::string> parts = parts_of(wanted);
+    const std::vector<std::string> names = preset_names();
+    std::vector<std::string> found;
+    for (const std::string& each : names) {
+        const std::vector<std::string> all = parts_of(each);
+        const bool has_all = std::all_of(parts.begin(), parts.end(), [&](const std::string& part) {
+            return std::find(all.begin(), all.end(), part) != all.end();
+        });
+        if (parts.size() > 1 && has_all) found.push_back(each);
+    }
+    std::sort(found.rbegin(), found.rend());
+    for (const std::string& each : near(wanted, names, count)) {
+        if (std::find(found.begin(), found.end(), each) == found.end()) found.push_back(each);
+    }
+    if (found.size() > count) found.resize(count);
+    return found;
+}
 
 bool is_model(const std::string& name) {
     std::error_code ignored;
@@ -101,7 +130,7 @@ Architecture find_model(const std::string& name, std::shared_ptr<const Family> f
     if (const hardware::EmbeddedFile* preset = find_preset(name)) {
         return read_config(preset->text, "preset " + stem_of(preset->path), std::move(family));
     }
-    const std::vector<std::string> close = near(own_name(name), preset_names(), 4);
+    const std::vector<std::string> close = presets_near(name, 4);
     std::string hint;
     for (const std::string& candidate : close) hint += (hint.empty() ? "" : ", ") + candidate;
     throw InputError(

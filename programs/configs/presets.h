@@ -21,6 +21,10 @@ namespace ridge::programs {
 
 [[nodiscard]] std::vector<std::string> preset_names();
 
+/// Up to `count` presets that a name may mean: those that have all of its parts, the newest first ("llama-70b":
+/// llama-3.3-70b), then those that are written alike.
+[[nodiscard]] std::vector<std::string> presets_near(const std::string& name, std::size_t count);
+
 /// Whether `find_model` would find it: a folder or file, or the name of a preset.
 [[nodiscard]] bool is_model(const std::string& name);
 

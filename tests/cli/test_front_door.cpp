@@ -145,7 +145,7 @@ TEST_CASE("unknown names get a suggestion") {
         {"predict --from", "--from: FILE is missing"},
         {"gpus h100", "unexpected argument 'h100'; did you mean 'show h100'?"},
         {"model meta-llama/Llama-3.9-8B --gpu h100", "closest presets: llama-3"},
-        {"llama-70b", "a model? ridge plan llama-"},
+        {"llama-70b", "a model? ridge plan llama-3.3-70b"},
         {"softmax", "ridge predict softmax"},
         {"help prdict", "did you mean 'predict'?"},
         {"plan matmul --gpu h100", "ridge predict matmul"},
