@@ -13,10 +13,12 @@
 #include "cli/options/operation_command.h"
 #include "cli/views/fleet.h"
 #include "cli/views/left_out.h"
+#include "cli/views/parameter_ranks.h"
 #include "cli/views/record.h"
 #include "cli/views/validation.h"
 #include "hardware/error.h"
 #include "measure/judge/energy.h"
+#include "measure/judge/parameter_ranks.h"
 #include "measure/judge/siblings.h"
 #include "measure/judge/validate.h"
 #include "measure/ranks/link_standing.h"
@@ -55,6 +57,20 @@ int compare_fleet(const Context& context, const ValidateOptions& options,
     return loaded.damaged > 0 ? bad_data : success;
 }
 
+/// What each parameter of the records' GPU does to their errors.
+int rank_all(const Context& context, const ValidateOptions& options, const Machines& machines,
+             const std::vector<measure::Record>& records, const measure::Validation& validation) {
+    const Format format = parse_format(options.format);
+    if (format == Format::json) throw InputError("format: --by parameter prints table, csv or md");
+    if (validation.comparisons.empty()) {
+        throw InputError("no record could be compared with a prediction");
+    }
+    const model::Machine machine =
+        machines.catalogue().machine(validation.comparisons.front().device, machines.view());
+    write_parameter_ranks(context, measure::rank_parameters(records, validation, machine), format);
+    return success;
+}
+
 int validate_records(const Context& context, const ValidateOptions& options) {
     if (options.max_error && !std::isfinite(*options.max_error)) {
         throw InputError("max-error: must be a percentage");
@@ -68,6 +84,7 @@ int validate_records(const Context& context, const ValidateOptions& options) {
         measure::validate(records, machines.catalogue(), machines.view());
     write_doubtful_times(context, validation, records);
     if (options.by == "gpu") return compare_fleet(context, options, loaded, validation);
+    if (options.by == "parameter") return rank_all(context, options, machines, records, validation);
     const measure::EnergyJudgement energy = measure::judge_energy(
         validation.comparisons, records, machines.catalogue(), machines.view());
     write_validation(context, validation, energy, records, parse_format(options.format));
@@ -98,9 +115,11 @@ Action build_validate(CommandLine& line, std::span<const std::string>) {
     line.option(
             "--by", options->by,
             "gpu: the GPUs of the records, and the links of surveys (ridge links --format json)\n"
-            "beside them, against their siblings; names those that are slow, hot or throttled")
+            "beside them, against their siblings; names those that are slow, hot or throttled.\n"
+            "parameter: what each parameter of the model does to the errors, and how well the\n"
+            "records determine it")
         .value("WHAT")
-        .one_of({"gpu"});
+        .one_of({"gpu", "parameter"});
     line.option("--max-error", options->max_error,
                 "percent: exit code 4 when the median error of an operation and "
                 "implementation is larger; with --by gpu, when a GPU is slower than its siblings "
@@ -111,7 +130,9 @@ Action build_validate(CommandLine& line, std::span<const std::string>) {
         "Examples:\n"
         "  ridge validate records/\n"
         "  ridge validate records/ --max-error 20 --format md > accuracy.md\n"
-        "  ridge validate fleet/ --by gpu                 # which GPUs and links are slow");
+        "  ridge validate fleet/ --by gpu                 # which GPUs and links are slow\n"
+        "  ridge validate records/ --by parameter         # which parameters matter to these "
+        "records");
     return [options](const Context& context) { return validate_records(context, *options); };
 }
 
