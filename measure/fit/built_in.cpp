@@ -102,7 +102,7 @@ class Builder {
         own_.clear();
         later_ = later_values(fit);
         if (fit.program == residual_program) {
-            take(fit, inputs, fit_residuals(asked));
+            take(fit, inputs, fit_residuals(asked, {}, fit.keep));
         } else {
             take(fit, inputs, fitted(fit, asked));
         }

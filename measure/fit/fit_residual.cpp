@@ -342,8 +342,8 @@ std::vector<ResidualReport> fit_class(ResidualClass residual_class, const FitSam
 
 }  // namespace
 
-std::vector<ResidualReport> fit_residuals(const FitRequest& request,
-                                          const model::Residuals& start) {
+std::vector<ResidualReport> fit_residuals(const FitRequest& request, const model::Residuals& start,
+                                          std::span<const std::string> keep) {
     const std::vector<MeasuredRow> rows = residual_rows(request);
     AnalyticMachines machines(request);
     std::vector<ResidualReport> reports;
@@ -355,6 +355,8 @@ std::vector<ResidualReport> fit_residuals(const FitRequest& request,
     }
     for (const auto& [name, part] : alone) {
         for (const auto& [residual_class, samples] : residual_samples(part, machines)) {
+            if (std::find(keep.begin(), keep.end(), name_of(residual_class)) != keep.end())
+                continue;
             for (ResidualReport& report : fit_class(residual_class, samples, start, machines)) {
                 reports.push_back(std::move(report));
             }

@@ -18,6 +18,7 @@
 // its error falls by less than 5 %. The data themselves are not kept.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,10 +42,12 @@ struct ResidualReport {
     std::string kept_because;  ///< why no correction was made; empty if there is one
 };
 
-/// One report for each class and GPU, ordered by class; none for a class without rows. `start`
-/// holds corrections whose trees a GPU that is fitted alone may build on, if its rows justify it.
+/// One report for each class and GPU, ordered by class; none for a class without rows, or for one whose name
+/// is in `keep`. `start` holds corrections whose trees a GPU that is fitted alone may build on, if its rows
+/// justify it.
 [[nodiscard]] std::vector<ResidualReport> fit_residuals(const FitRequest& request,
-                                                        const model::Residuals& start = {});
+                                                        const model::Residuals& start = {},
+                                                        std::span<const std::string> keep = {});
 
 /// The corrections of one GPU as sections of a description, fields with source = "FIT".
 [[nodiscard]] std::string residual_sections(const std::vector<ResidualReport>& reports,

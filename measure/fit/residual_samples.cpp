@@ -50,13 +50,17 @@ std::string family_of(const model::Operation& operation) {
 constexpr std::array<std::string_view, 11> kinds{"kernel", "type",  "output",   "variant",
                                                  "tile",   "axis",  "backward", "causal",
                                                  "bias",   "cache", "l2"};
-/// How the names begin of features that are not for classes of records.
-constexpr std::array<std::string_view, 3> of_tables{"tiles", "wave", "last"};
+/// How the names begin of features that count blocks.
+constexpr std::array<std::string_view, 3> of_blocks{"tiles", "wave", "last"};
+
+bool is_product(ResidualClass residual_class) {
+    return model::residual_features(residual_class).front() == "m";
+}
 
 FeatureUse use_of(std::string_view feature, ResidualClass residual_class) {
     if (std::find(kinds.begin(), kinds.end(), feature) != kinds.end()) return FeatureUse::kind;
-    const bool unused = model::rests_on_records(residual_class) &&
-                        std::any_of(of_tables.begin(), of_tables.end(), [&](std::string_view each) {
+    const bool unused = model::rests_on_records(residual_class) && !is_product(residual_class) &&
+                        std::any_of(of_blocks.begin(), of_blocks.end(), [&](std::string_view each) {
                             return feature.starts_with(each);
                         });
     return unused ? FeatureUse::unused : FeatureUse::size;

@@ -10,8 +10,8 @@
 // Samples point into the rows. Shapes that a library treats alike (the same n and k, the same batch and
 // heads, the same expert) are one family.
 //
-// Blocks, waves and the last rows of classes that rest on records are not for trees: among so few rows
-// they tell single shapes apart, and neighbours of a measured shape would jump.
+// Blocks, waves and the last rows of classes that rest on records are not for trees, except those of
+// products: among so few rows they tell single shapes apart, and neighbours of a measured shape would jump.
 #pragma once
 
 #include <cstdint>

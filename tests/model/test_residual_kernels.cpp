@@ -123,7 +123,7 @@ TEST_CASE("with corrections, cold is never faster than warm", "[residual][proper
 TEST_CASE("with corrections, multiples of 32 are not slower than their neighbours", "[residual]") {
     constexpr double clearly = 1.03;
     constexpr int allowed = 3;  // of 97
-    for (const char* const name : {"a100-sxm-80gb", "b200"}) {
+    for (const char* const name : {"a100-sxm-80gb", "h100-sxm", "h200-sxm", "b200"}) {
         const Machine& machine = test::machine(name);
         const auto time_of = [&machine](std::int64_t size) {
             const Matmul cube{.m = size, .n = size, .k = size};
