@@ -87,8 +87,11 @@ int calibrate(const Context& context, const CalibrateArguments& arguments) {
     if (arguments.built_in) return calibrate_built_in(context, arguments);
     if (arguments.check) throw InputError("check: --check goes with --built-in");
     if (!arguments.data.empty()) throw InputError("data: --data goes with --built-in");
-    if (!arguments.software.empty()) throw InputError("software: --software goes with --built-in");
+    if (!arguments.software.empty() && arguments.rows.empty()) {
+        throw InputError("software: --software goes with --built-in or --rows");
+    }
     if (!arguments.fits.empty()) throw InputError("fits: --fits goes with --built-in");
+    if (!arguments.software.empty()) return calibrate_engine(context, arguments);
     if (!arguments.rows.empty()) return calibrate_from_rows(context, arguments);
     if (!arguments.keep.empty()) throw InputError("keep: --keep goes with --rows");
     if (arguments.full) return calibrate_fully(context, arguments);
@@ -104,7 +107,8 @@ void add_built_in_options(CommandLine& line, CalibrateArguments& arguments) {
         .value("DIR")
         .group("With --built-in");
     line.option("--software", arguments.software,
-                "with --built-in: only these, NAME or NAME-VERSION, separated by commas")
+                "with --built-in: only these, NAME or NAME-VERSION, separated by commas; with "
+                "--rows: the engine whose kernels were timed, a folder of tables or one")
         .value("NAMES")
         .group("With --built-in");
     line.option("--fits", arguments.fits,
@@ -165,6 +169,7 @@ Action build_calibrate(CommandLine& line, std::span<const std::string>) {
         "Examples:\n"
         "  ridge calibrate --full                        # --gpu NAME then finds it\n"
         "  ridge calibrate --rows times.csv --gpu b200   # a GPU on another machine\n"
+        "  ridge calibrate --software vllm --rows tables --gpu l40s  # an engine\n"
         "  ridge calibrate -o my-gpu.toml                # ceilings only, a minute\n"
         "  ridge predict matmul --m 64 --n 64 --k 64 --gpu-file my-gpu.toml");
     return [arguments](const Context& context) { return calibrate(context, *arguments); };

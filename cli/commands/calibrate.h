@@ -50,6 +50,9 @@ struct CalibrateArguments {
 /// `ridge calibrate --rows TABLE`: fits everything to a table of measured times.
 [[nodiscard]] int calibrate_from_rows(const Context& context, const CalibrateArguments& arguments);
 
+/// `ridge calibrate --software NAME --rows FOLDER`: fits the kernels of an engine to tables of its times.
+[[nodiscard]] int calibrate_engine(const Context& context, const CalibrateArguments& arguments);
+
 /// `ridge calibrate --built-in`: makes the files of calibration/ from the records, or compares them.
 [[nodiscard]] int calibrate_built_in(const Context& context, const CalibrateArguments& arguments);
 

@@ -356,6 +356,32 @@ void require_unit(const CalibrateArguments& arguments, const std::string& gpu,
     }
 }
 
+/// The rows of an engine: of a folder's tables, or of one table. Those that name no software are its.
+std::vector<measure::MeasuredRow> rows_of_engine(const CalibrateArguments& arguments,
+                                                 const std::string& gpu,
+                                                 model::SoftwareChoice software) {
+    const measure::OtherColumns keep = measure::parse_kept_columns(arguments.keep);
+    const std::string& path = arguments.rows.front();
+    std::vector<measure::MeasuredRow> rows = fs::is_directory(path)
+                                                 ? measure::read_folder(path, {""}, keep, gpu)
+                                                 : measure::read_rows(path, keep, gpu);
+    std::erase_if(rows, [&](measure::MeasuredRow& row) {
+        if (row.execution.software.is_usual()) row.execution.software = software;
+        return row.gpu != gpu || row.execution.software != software;
+    });
+    if (!rows.empty()) return rows;
+    throw InputError("no rows of " + std::string(software.name()) + " on " + gpu, {.file = path});
+}
+
+/// Prints the fits; the exit code.
+int written(const Context& context, const CalibrateArguments& arguments,
+            const measure::AllFits& fits) {
+    write_fitted(context, fits, parse_format(arguments.format));
+    if (is_changed(fits)) return success;
+    context.err << "ridge: nothing was fitted, so nothing was written and nothing changes\n";
+    return bad_data;
+}
+
 }  // namespace
 
 int calibrate_from_rows(const Context& context, const CalibrateArguments& arguments) {
@@ -387,10 +413,34 @@ int calibrate_from_rows(const Context& context, const CalibrateArguments& argume
     if (is_changed(fits)) {
         conclude(context, catalogue, path, fits, overlay_text(header, fitted_sections(fits)));
     }
-    write_fitted(context, fits, parse_format(arguments.format));
-    if (is_changed(fits)) return success;
-    context.err << "ridge: nothing was fitted, so nothing was written and nothing changes\n";
-    return bad_data;
+    return written(context, arguments, fits);
+}
+
+int calibrate_engine(const Context& context, const CalibrateArguments& arguments) {
+    if (arguments.rows.size() > 1) throw InputError("rows: one table, or one folder of tables");
+    model::Catalogue all = arguments.gpu.catalogue(context);
+    const std::string gpu = all.at(arguments.gpu.name(), arguments.gpu.view()).name;
+    const std::string software = find_software(all.software(), arguments.software).name;
+    const fs::path path = overlay_path(arguments, gpu + '.' + software);
+    model::Catalogue catalogue = arguments.gpu.catalogue(context, path.string());
+    Machines machines(arguments.gpu.catalogue(context, path.string()), arguments.gpu.view());
+    make_place_for(path);
+    const std::vector<measure::MeasuredRow> rows =
+        rows_of_engine(arguments, gpu, model::SoftwareChoice::named(software));
+    const measure::FitRequest request{
+        .data = {},
+        .gpus = {},
+        .machine = [&](const std::string& name) { return machines.at(name); },
+        .read = &rows};
+    const measure::AllFits fits = measure::fit_engine_rows(request, gpu);
+    if (is_changed(fits)) {
+        measure::OverlayHeader header = header_of(machines.description(gpu));
+        header.name = gpu + '.' + software;
+        header.comment = "Kernels of an engine; written by ridge calibrate --software --rows.";
+        header.sources = {{"FIT", fit_source(fits, "rows of " + software)}};
+        conclude(context, catalogue, path, fits, overlay_text(header, fitted_sections(fits)));
+    }
+    return written(context, arguments, fits);
 }
 
 }  // namespace ridge::cli

@@ -145,6 +145,7 @@ struct FitRequest {
     Starts start{};                      ///< empty: where `machine` is
     unsigned tried_folds = folds;        ///< of the cross-validation
     bool only_names = false;             ///< report the parameters as held, without a fit
+    bool every_shape = false;            ///< of engines: also the shapes that judge built-in fits
     OtherColumns keep{};                 ///< columns of the tables that the model does not use
     Prior prior = Prior::none;
     std::string gpu_of_tables{};                       ///< GPU of tables without a column `gpu`

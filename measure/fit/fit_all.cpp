@@ -9,6 +9,7 @@
 #include "hardware/error.h"
 #include "model/predict.h"
 #include "model/residual/correction.h"
+#include "model/software.h"
 
 namespace ridge::measure {
 namespace {
@@ -276,6 +277,27 @@ AllFits fit_all(const FitRequest& request, const std::string& gpu) {
     return Calibrated(request, gpu).run();
 }
 
+AllFits fit_engine_rows(const FitRequest& request, const std::string& gpu) {
+    RIDGE_CONTRACT(request.read != nullptr);
+    AllFits fits;
+    fits.machine = request.machine(gpu);
+    fits.gpu = fits.machine.name;
+    fits.rows = static_cast<std::int64_t>(request.read->size());
+    for (const MeasuredRow& row : *request.read) {
+        const model::SoftwareRun run = model::run_of(row.operation, row.execution, fits.machine);
+        if (run.kernel != nullptr && run.refusal.empty()) continue;
+        ++fits.not_modelled[std::string(model::name_of(row.operation))];
+    }
+    FitRequest asked = request;
+    asked.gpus = {fits.gpu};
+    asked.prior = Prior::family;
+    asked.every_shape = true;
+    for (FitReport& report : fit_engine(asked)) {
+        fits.steps.push_back(step_of("engine", std::move(report)));
+    }
+    return fits;
+}
+
 std::string fitted_sections(const AllFits& fits) {
     std::string text = "\n";
     std::map<std::string, std::map<std::string, std::string>> sections;
@@ -287,9 +309,11 @@ std::string fitted_sections(const AllFits& fits) {
         }
         for (const FittedParameter& each : step.report.parameters) {
             const std::size_t dot = each.field.rfind('.');
-            sections[each.field.substr(0, dot)][each.field.substr(dot + 1)] =
-                fmt::format(R"({{ value = {}, source = "FIT", note = "+- {:.2g} %" }})", each.value,
-                            100.0 * each.standard_error);
+            sections[each.field.substr(0, dot)][each.field.substr(dot + 1)] = fmt::format(
+                R"({{ value = {}, source = "FIT"{} }})", each.value,
+                each.standard_error > 0.0
+                    ? fmt::format(R"(, note = "+- {:.2g} %")", 100.0 * each.standard_error)
+                    : std::string());
         }
     }
     for (const auto& [section, fields] : sections) {

@@ -55,6 +55,10 @@ struct AllFits {
 /// table or record cannot be understood.
 [[nodiscard]] AllFits fit_all(const FitRequest& request, const std::string& gpu);
 
+/// Fits the kernels of the engines in `request.read` to those rows of `gpu`, each from the values that it
+/// has, to which few rows are pulled. Rows whose kernel no file describes count as not modelled.
+[[nodiscard]] AllFits fit_engine_rows(const FitRequest& request, const std::string& gpu);
+
 /// The accepted values as sections of an overlay, fields with source = "FIT". Comments say how good
 /// each fit is and why others keep their values.
 [[nodiscard]] std::string fitted_sections(const AllFits& fits);

@@ -6,6 +6,7 @@
 // kernel no file of the software describes are left out.
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 
 #include "hardware/error.h"
@@ -39,10 +40,21 @@ std::string engine_group(const MeasuredRow& row, const model::Prediction& predic
            std::string(name_of(prediction.limiter));
 }
 
-KernelRows by_kernel(std::vector<MeasuredRow> rows, const model::Machine& machine) {
+/// All rows that were read, those of one table, or those of the folder's tables of engines.
+std::vector<MeasuredRow> engine_rows(const FitRequest& request) {
+    if (request.read != nullptr) return *request.read;
+    if (!request.tables.empty() || std::filesystem::is_directory(request.data)) {
+        return table_rows(request, tables);
+    }
+    return read_rows(request.data, request.keep, request.gpu_of_tables);
+}
+
+KernelRows by_kernel(std::vector<MeasuredRow> rows, const model::Machine& machine,
+                     bool every_shape) {
     KernelRows kernels;
     for (MeasuredRow& row : rows) {
-        if (row.execution.software.is_usual() || is_left_out(row.operation)) continue;
+        if (row.execution.software.is_usual()) continue;
+        if (!every_shape && is_left_out(row.operation)) continue;
         const model::SoftwareRun run = model::run_of(row.operation, row.execution, machine);
         if (run.kernel == nullptr || !run.refusal.empty()) continue;
         kernels[run.kernel->recipe->section].push_back(std::move(row));
@@ -86,7 +98,7 @@ void add_band(const std::string& section, std::vector<double> residuals, FitRepo
 
 std::vector<FitReport> fit_engine(const FitRequest& request) {
     std::map<std::string, std::vector<MeasuredRow>> of_gpu;
-    for (MeasuredRow& row : table_rows(request, tables)) {
+    for (MeasuredRow& row : engine_rows(request)) {
         const bool wanted =
             request.gpus.empty() ||
             std::find(request.gpus.begin(), request.gpus.end(), row.gpu) != request.gpus.end();
@@ -100,7 +112,7 @@ std::vector<FitReport> fit_engine(const FitRequest& request) {
             std::erase_if(
                 rows, [only](const MeasuredRow& row) { return row.execution.software != only; });
         }
-        for (auto& [section, of_kernel] : by_kernel(std::move(rows), usual)) {
+        for (auto& [section, of_kernel] : by_kernel(std::move(rows), usual, request.every_shape)) {
             const model::Machine& machine =
                 model::machine_with(usual, of_kernel.front().execution.software);
             FitProblem problem;
@@ -111,7 +123,9 @@ std::vector<FitReport> fit_engine(const FitRequest& request) {
             problem.only_names = request.only_names;
             problem.steps = most_fit_steps;
             problem.gain = least_engine_gain;
-            problem.fold_start = FoldStart::fitted;
+            problem.prior = request.prior;
+            const bool knows = request.prior == Prior::family;
+            problem.fold_start = knows ? FoldStart::given : FoldStart::fitted;
             problem.group = engine_group;
             problem.fold_key = fold_of_shape;
             FitReport report = run_fit(problem);

@@ -96,7 +96,7 @@ std::vector<MeasuredRow> read_record_rows(const std::vector<std::string>& paths,
 std::vector<MeasuredRow> read_tables(const std::string& path,
                                      const std::vector<std::string>& prefixes,
                                      const OtherColumns& keep, const std::string& gpu) {
-    if (std::filesystem::is_directory(path)) return read_folder(path, prefixes, keep);
+    if (std::filesystem::is_directory(path)) return read_folder(path, prefixes, keep, gpu);
     return rows_named(read_rows(path, keep, gpu), prefixes);
 }
 
@@ -115,7 +115,7 @@ std::vector<MeasuredRow> rows_named(std::vector<MeasuredRow> rows,
 
 std::vector<MeasuredRow> read_folder(const std::string& folder,
                                      const std::vector<std::string>& prefixes,
-                                     const OtherColumns& keep) {
+                                     const OtherColumns& keep, const std::string& gpu) {
     std::vector<std::string> paths;
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
@@ -132,7 +132,7 @@ std::vector<MeasuredRow> read_folder(const std::string& folder,
     std::sort(paths.begin(), paths.end());
     std::vector<MeasuredRow> rows;
     for (const std::string& path : paths) {
-        std::vector<MeasuredRow> more = read_rows(path, keep);
+        std::vector<MeasuredRow> more = read_rows(path, keep, gpu);
         rows.insert(rows.end(), more.begin(), more.end());
     }
     return rows;

@@ -65,9 +65,10 @@ using GpuNames = std::function<std::string(const std::string& driver_name)>;
                                                   const std::vector<std::string>& prefixes);
 
 /// The rows of all tables NAME*.csv in a folder whose names begin with one of `prefixes`, in order
-/// of the names. InputError when there is no such table.
+/// of the names; `gpu`: of tables without a column `gpu`. InputError when there is no such table.
 [[nodiscard]] std::vector<MeasuredRow> read_folder(const std::string& folder,
                                                    const std::vector<std::string>& prefixes,
-                                                   const OtherColumns& keep = {});
+                                                   const OtherColumns& keep = {},
+                                                   const std::string& gpu = {});
 
 }  // namespace ridge::measure

@@ -10,7 +10,10 @@
 #include "cli/application.h"
 #include "hardware/error.h"
 #include "measure/record/record.h"
+#include "model/catalogue/catalogue.h"
+#include "model/machine/parameters.h"
 #include "model/predict.h"
+#include "model/software.h"
 #include "tests/catch.h"
 #include "tests/cli/run.h"
 #include "tests/measure/fakes.h"
@@ -207,6 +210,77 @@ TEST_CASE("nothing is measured if the overlay cannot be written") {
     const Transcript ceilings = run_on(h200_plan(), "calibrate -o /nonexistent/folder/x.toml");
     CHECK(ceilings.code == 2);
     CHECK(holds(ceilings.err, "/nonexistent/folder/x.toml: cannot write the overlay: "));
+}
+
+namespace {
+
+/// A table of an engine's products whose kernel needs half as long again for a step.
+std::string slower_engine_rows(double factor) {
+    model::Machine machine = model::machine_with(model::Catalogue::embedded().machine("h200-sxm"),
+                                                 model::SoftwareChoice::named("vllm-0.24.0"));
+    for (const model::ModelParameter* const each :
+         model::engine_parameters("model.engine.tiled_product.vllm.fp8_sm90")) {
+        if (!each->name.starts_with("step_")) continue;
+        static_cast<void>(each->write(machine, factor * each->read(machine).value()));
+    }
+    std::string table = "op,dtype,m,n,k,l2,launch,software,kernel,measured_us\n";
+    for (const std::int64_t m : {48, 200, 1024, 4096, 16384}) {
+        for (const std::int64_t n : {1024, 4096, 14336}) {
+            for (const std::int64_t k : {1024, 4096, 8192}) {
+                const model::Matmul op{.m = m, .n = n, .k = k, .type = model::DataType::fp8};
+                model::Execution execution{.launch = model::LaunchMode::graph};
+                execution.software = model::SoftwareChoice::named("vllm-0.24.0");
+                const auto prediction =
+                    std::get<model::Prediction>(model::predict(op, execution, machine));
+                table += fmt::format(
+                    "matmul,fp8,{},{},{},warm,graph,vllm-0.24.0,CutlassFP8ScaledMMLinearKernel,{}"
+                    "\n",
+                    m, n, k, prediction.time.in(units::us));
+            }
+        }
+    }
+    return table;
+}
+
+}  // namespace
+
+TEST_CASE("calibrate --software --rows makes an overlay of an engine's kernels") {
+    const Home home;
+    const FakePlan plan = h200_plan();
+    const std::string tables = home.folder.file("tables");
+    std::filesystem::create_directories(tables);
+    test::write_text(tables + "/products.csv", slower_engine_rows(1.5));
+    const std::string question =
+        "matmul --m 8192 --n 8192 --k 8192 --dtype fp8 --launch graph --software vllm";
+    const std::string other = "matmul --m 8192 --n 8192 --k 8192 --dtype fp8 --software sglang";
+    const double before = time_of(" --gpu h200-sxm", question);
+    const double of_other = time_of(" --gpu h200-sxm", other);
+    const std::string asked = "calibrate --software vllm --rows " + tables + " --gpu h200-sxm";
+    const Transcript t = run_on(plan, asked + " --format json");
+    CAPTURE(t.err, t.out);
+    REQUIRE(t.code == 0);
+    const auto row = nlohmann::json::parse(t.out)[0];
+    CHECK(row["fit"] == "engine");
+    CHECK(row["kernels"] == "model.engine.tiled_product.vllm.fp8_sm90");
+    CHECK(row["values"] == "taken");
+    CHECK(row["rows"] == 45);
+    CHECK(row["mean_error"].get<double>() < 0.3 * row["mean_error_before"].get<double>());
+    const std::string overlay =
+        home.folder.file("config/ridge/gpus/h200-sxm.vllm-0.24.0.calibrated.toml");
+    CHECK(holds(test::text_of(overlay), "[model.engine.tiled_product.vllm.fp8_sm90]"));
+    CHECK(time_of(" --gpu h200-sxm", question) > 1.2 * before);
+    // Other software is untouched, and another run starts from what comes with ridge.
+    CHECK(time_of(" --gpu h200-sxm", other) == of_other);
+    const std::string first = test::text_of(overlay);
+    REQUIRE(run_on(plan, asked).code == 0);
+    CHECK(first.substr(first.find("\n[model")) ==
+          test::text_of(overlay).substr(test::text_of(overlay).find("\n[model")));
+    // Rows of a kernel that no file describes, and of other software.
+    CHECK(run_on(plan, "calibrate --software sglang --rows " + tables + " --gpu h200-sxm").code !=
+          0);
+    CHECK(run_on(plan, "calibrate --software vllm --gpu h200-sxm").code == 1);
+    CHECK(run_on(plan, "calibrate --software nobody --rows " + tables + " --gpu h200-sxm").code !=
+          0);
 }
 
 TEST_CASE("calibrate --rows fits a table of a GPU that is not here") {
