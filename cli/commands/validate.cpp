@@ -131,8 +131,7 @@ Action build_validate(CommandLine& line, std::span<const std::string>) {
         "  ridge validate records/\n"
         "  ridge validate records/ --max-error 20 --format md > accuracy.md\n"
         "  ridge validate fleet/ --by gpu                 # which GPUs and links are slow\n"
-        "  ridge validate records/ --by parameter         # which parameters matter to these "
-        "records");
+        "  ridge validate records/ --by parameter         # which parameters matter");
     return [options](const Context& context) { return validate_records(context, *options); };
 }
 
