@@ -77,8 +77,8 @@ CallPrediction predict(const Understood& call, const model::Machine& machine) {
         if (const auto kernels = time_of(call.kernels, machine)) take_kernels(one, *kernels);
     }
     if (call.ruled) one.rule = one.answer.time;
-    if (call.law != nullptr) {
-        take_law(one, time_of(*call.law, call.counts, machine, one.answer.time));
+    if (const Template* law = call.by_launches != nullptr ? call.by_launches : call.law) {
+        take_law(one, time_of(*law, call.counts, machine, one.answer.time));
     }
     return one;
 }

@@ -117,7 +117,7 @@ std::optional<Convolution> convolution_at(const Subject& subject, const Convolut
     return found;
 }
 
-/// Whole tiles of an implicit product: cuDNN's tiles of 128 x 128, or half as wide if that
+/// Whole tiles of an implicit product: cuDNN's tiles of 128 x 128, or half or a quarter as wide if that
 /// suffices.
 struct Tiling {
     std::int64_t m, n;
@@ -129,7 +129,7 @@ struct Tiling {
 
 KernelWork implicit_product(const Convolution& conv, const Tiling& tiling, double moved_elements) {
     const std::int64_t tile_m = tiling.split && tiling.m <= 64 ? 64 : 128;
-    const std::int64_t tile_n = tiling.n <= 64 ? 64 : 128;
+    const std::int64_t tile_n = tiling.n <= 32 ? 32 : tiling.n <= 64 ? 64 : 128;
     const std::int64_t tiles =
         (tiling.m + tile_m - 1) / tile_m * ((tiling.n + tile_n - 1) / tile_n) * conv.groups;
     const auto area = static_cast<double>(tiles * tile_m * tile_n);

@@ -6,6 +6,8 @@
 #include <limits>
 #include <vector>
 
+#include "programs/aten/rules.h"
+
 namespace ridge::programs {
 namespace {
 
@@ -66,6 +68,22 @@ bool lie_alike(const std::vector<const Tensor*>& tensors, std::int64_t elements)
     return true;
 }
 
+/// Whether a kernel of torch.compile adds into places, which the names of its operators say. They stand for all
+/// kernels that were generated together: one that only fills or casts the result has fewer tensors.
+bool adds_into_places(const Call& call) {
+    static constexpr std::string_view gathers = "unsafe";  // "_unsafe_index_add" gathers, then adds
+    constexpr std::size_t fewest = 3;
+    constexpr std::array adding{"index_put", "_index_add", "scatter_add", "scatter_reduce",
+                                "embedding_dense_backward"};
+    const std::string_view name = call.name;
+    return call.tensors().size() >= fewest &&
+           std::any_of(adding.begin(), adding.end(), [name](std::string_view each) {
+               const std::size_t place = name.find(each);
+               if (place == name.npos) return false;
+               return each != "_index_add" || !name.substr(0, place).ends_with(gathers);
+           });
+}
+
 /// A kernel of torch.compile, whose last scalar arguments are its numbers of elements. Of a table that it
 /// gathers from, it reads fewer bytes than the table has.
 void add_generated(Counts& counts, const Call& call, ElementType hint) {
@@ -87,6 +105,8 @@ void add_generated(Counts& counts, const Call& call, ElementType hint) {
     }
     counts[Count::bytes] = bytes;
     counts[Count::elements] = counts[Count::results] = elements;
+    counts[Count::window] = elements * real(static_cast<std::int64_t>(call.tensors().size()));
+    counts[Count::values] = generated_adds(call, elements);
 }
 
 /// Where an operator names the dimensions that it goes along, if it does.
@@ -160,6 +180,27 @@ void add_rows(Counts& counts, const Call& call, const Tensor& first) {
     if (along->reduces) counts[Count::results] = counts[Count::rows];
 }
 
+/// Resampling: planes of all images, which each thread goes through, and how many threads of a warp add
+/// into one place.
+void add_resampling(Counts& counts, const Call& call, const Tensor& first) {
+    counts[Count::matrices] = real(first.dims[0] * first.dims[1]);
+    counts[Count::window] = 0.0;
+    if (call.name.find("backward") == std::string::npos) return;
+    const auto sizes = call.wholes(2);
+    if (sizes.size() < 3) return;
+    constexpr double warp = 32.0;
+    const double grown = real(first.dims.back()) / real(std::max<std::int64_t>(1, sizes.back()));
+    counts[Count::window] = real(first.elements()) * std::clamp(grown, 1.0, warp);
+}
+
+/// Steps of a recurrent network that wait for each other, and its products.
+void add_recurrent(Counts& counts, const Subject& subject) {
+    const auto shape = recurrent_shape(subject);
+    if (!shape) return;
+    counts[Count::rows] = real(shape->steps);
+    counts[Count::window] = shape->products;
+}
+
 /// The layout of a batch norm, whose kernels go through a plane of each channel, or through pixels with
 /// all of theirs.
 std::string batch_norm_law(const Call& call, std::string_view name) {
@@ -199,7 +240,10 @@ struct ConvolutionShape {
     double products = 0.0;
     double weights = 0.0;
     double taps = 1.0;
+    double groups = 1.0;  ///< each of which cuDNN may take by itself
     bool by_channel = false;
+    bool multiplied = false;  ///< several filters for each channel
+    bool narrow = false;      ///< few channels or filters, each pixel a result
     bool grouped = false;
     bool strided = false;
 };
@@ -230,7 +274,11 @@ std::optional<ConvolutionShape> convolution_shape(const Call& call,
     }
     const std::int64_t own = places.transposed ? w->dims[0] : w->dims[1];
     shape.by_channel = !places.transposed && w->dims[1] == 1 && x->dims[1] > 1;
+    shape.multiplied = shape.by_channel && w->dims[0] > x->dims[1];
     shape.grouped = !places.transposed && own != x->dims[1];
+    if (shape.grouped) shape.groups = real(x->dims[1]) / real(own);
+    constexpr std::int64_t few = 16;  // a tile of cuDNN's narrowest kernels
+    shape.narrow = std::min(w->dims[0], w->dims[1]) <= few && !shape.strided;
     if (places.transposed) {
         shape.products = real(x->elements()) * shape.weights / real(w->dims[0]);
         shape.results = pixels * real(w->dims[1]);
@@ -251,6 +299,7 @@ void add_convolution(Counts& counts, const ConvolutionShape& shape) {
     counts[Count::table] = real(shape.input->elements());
     counts[Count::window] = shape.products;
     counts[Count::weights] = shape.weights;
+    counts[Count::channels] = shape.groups;
 }
 
 void add_matrices(Counts& counts, const Tensor& first) {
@@ -265,10 +314,93 @@ void add_matrices(Counts& counts, const Tensor& first) {
     counts[Count::outer] = all / std::max(1.0, real(first.dims[1]));
 }
 
+/// Interpolation goes through planes with channels first, and through channels where they are last and
+/// fill a vector.
+std::string resampling_law(const Call& call, std::string_view name, ElementType hint) {
+    const Tensor* const x = call.tensor(0);
+    if (x == nullptr || x->dims.size() < 3) return std::string(name);
+    constexpr std::int64_t fewest = 16;
+    const bool backward = name.find("backward") != name.npos;
+    const bool last = channels_last(*x) && (backward || x->dims[1] >= fewest);
+    const ElementType type = x->type == ElementType::unknown ? hint : x->type;
+    return std::string(name) + (size_of(type) < 4 ? ".16" : ".32") + (last ? ".last" : ".first");
+}
+
+/// Concatenation has kernels for parts that lie in order, with runs that fill vectors or not, and for others.
+std::string cat_law(const Call& call, ElementType hint) {
+    constexpr std::int64_t vector = 16;
+    const std::int64_t dim = call.whole(1).value_or(0);
+    bool narrow = false;
+    for (const Tensor* part : call.tensors()) {
+        if (part->elements() < 1) continue;
+        if (!part->contiguous()) return "cat.strided";
+        const auto rank = static_cast<std::int64_t>(part->dims.size());
+        std::int64_t run = size_of(part->type == ElementType::unknown ? hint : part->type);
+        for (std::int64_t i = dim < 0 ? std::max<std::int64_t>(0, dim + rank) : dim; i < rank;
+             ++i) {
+            run *= part->dims[static_cast<std::size_t>(i)];
+        }
+        narrow = narrow || run % vector != 0;
+    }
+    return narrow ? "cat.narrow" : "cat";
+}
+
+/// Scans and softmax have kernels of their own across the rows in memory, and softmax for short rows.
+std::optional<std::string_view> row_kind(const Call& call, std::string_view name) {
+    constexpr std::array scans{"cumsum", "cumprod", "_logcumsumexp", "_cummax_helper",
+                               "_cummin_helper"};
+    const bool scan = std::find(scans.begin(), scans.end(), name) != scans.end();
+    const bool softmax = name.find("softmax") != name.npos;
+    if (!scan && !softmax) return {};
+    const Tensor* const first = call.tensor(0);
+    const auto* const along = std::find_if(along_table.begin(), along_table.end(),
+                                           [name](const Along& each) { return each.name == name; });
+    if (first == nullptr || along == along_table.end() || first->dims.empty()) return {};
+    // The input is made contiguous first, so that its strides do not matter.
+    const auto rank = static_cast<std::int64_t>(first->dims.size());
+    const std::int64_t dim = call.whole(along->place).value_or(-1);
+    const auto place =
+        static_cast<std::size_t>(std::clamp<std::int64_t>(dim < 0 ? dim + rank : dim, 0, rank - 1));
+    std::int64_t inner = 1;
+    for (std::size_t i = place + 1; i < first->dims.size(); ++i) inner *= first->dims[i];
+    if (inner > 1) return ".across";
+    constexpr std::int64_t longest = 1024;
+    if (softmax && first->dims[place] <= longest) return ".short";
+    return {};
+}
+
 }  // namespace
 
+double generated_adds(const Call& call, double elements) {
+    if (!adds_into_places(call)) return 0.0;
+    // The last tensors are results, of one size if the kernel adds into several.
+    const auto tensors = call.tensors();
+    const auto results = std::count_if(
+        tensors.begin(), tensors.end(),
+        [&tensors](const Tensor* each) { return each->dims == tensors.back()->dims; });
+    return elements * real(results);
+}
+
 std::string law_name(const Call& call, std::string_view bare_name, ElementType hint) {
-    if (bare_name.starts_with("triton_")) return std::string(bare_name.substr(0, 10));
+    if (bare_name.starts_with("triton_")) {
+        constexpr std::size_t kind = 10;  // "triton_poi"
+        return std::string(bare_name.substr(0, kind)) + (adds_into_places(call) ? ".adds" : "");
+    }
+    if (bare_name.starts_with("_cudnn_rnn")) {
+        const auto shape = recurrent_shape({call, hint});
+        if (!shape) return std::string(bare_name);
+        return std::string(bare_name) +
+               (shape->held      ? ".held"
+                : shape->aligned ? ".steps"
+                                 : ".unaligned") +
+               (shape->wide ? ".32" : ".16");
+    }
+    if (bare_name.starts_with("upsample_") && bare_name.find("nearest") == bare_name.npos) {
+        return resampling_law(call, bare_name, hint);
+    }
+    if (bare_name == "cat") return cat_law(call, hint);
+    if (const auto kind = row_kind(call, bare_name))
+        return std::string(bare_name) + std::string(*kind);
     if (bare_name.find("batch_norm") != std::string_view::npos) {
         return batch_norm_law(call, bare_name);
     }
@@ -283,11 +415,13 @@ std::string law_name(const Call& call, std::string_view bare_name, ElementType h
     if (!shape) return std::string(bare_name);
     const ElementType type = shape->input->type == ElementType::unknown ? hint : shape->input->type;
     std::string name = places->backward ? "convolution_backward" : "convolution";
-    name += places->transposed                      ? ".transposed"
-            : shape->by_channel                     ? ".depthwise"
-            : shape->grouped                        ? ".grouped"
-            : shape->taps == 1.0 && !shape->strided ? ".plain"
-                                                    : ".full";
+    name += places->transposed                       ? ".transposed"
+            : shape->by_channel && shape->multiplied ? ".multiplied"
+            : shape->by_channel                      ? ".depthwise"
+            : shape->grouped                         ? ".grouped"
+            : shape->taps == 1.0 && !shape->strided  ? ".plain"
+            : shape->narrow                          ? ".narrow"
+                                                     : ".full";
     name += size_of(type) < 4 ? ".16" : ".32";
     return name + (channels_last(*shape->input) ? ".last" : ".first");
 }
@@ -340,7 +474,9 @@ Counts counts_of(const Call& call, ElementType hint) {
     }
     add_generated(counts, call, hint);
     add_matrices(counts, first);
+    if (stated > 0.0) add_resampling(counts, call, first);
     add_rows(counts, call, first);
+    add_recurrent(counts, {call, hint});
     const bool last = channels_last(first);
     counts[Count::planes] = last ? 0.0 : counts[Count::outer];
     counts[Count::pixels] = last ? elements : 0.0;

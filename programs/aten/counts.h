@@ -27,7 +27,7 @@ enum class Count : std::uint8_t {
     strided,     ///< elements, if tensors of this size do not lie alike without gaps; else 0
     wide,        ///< elements, if they have 4 bytes or more; else 0
     index,       ///< elements of tensors of integers
-    values,      ///< elements of the last tensor
+    values,      ///< elements of the last tensor; what a generated kernel may add
     table,       ///< elements of the first tensor
     rows,        ///< of the first tensor, along the dimensions that the call names, else the last
     columns,     ///< elements of a row
@@ -37,8 +37,9 @@ enum class Count : std::uint8_t {
     side,        ///< the larger of these dimensions
     solving,     ///< elements of the matrices times `side`
     outer,       ///< elements over those of dimension 1: images and pixels
-    channels,    ///< dimension 1 of the first tensor
-    window,  ///< results times the elements of the window that each takes; of a convolution its products
+    channels,    ///< dimension 1 of the first tensor; of a convolution its groups
+    window,  ///< results times the elements of the window that each takes; of a convolution or a recurrent
+             ///< layer its products; of a generated kernel elements times tensors
     narrow,     ///< elements, if they have less than 4 bytes; else 0
     planes,     ///< `outer`, if channels come first in memory; else 0
     pixels,     ///< elements, if channels come last in memory; else 0
@@ -66,6 +67,9 @@ class Counts {
 /// convolution its direction, form, width and layout ("convolution.depthwise.16.first"); of a batch
 /// norm its layout ("native_batch_norm.first"); of a generated kernel its kind ("triton_red").
 [[nodiscard]] std::string law_name(const Call& call, std::string_view bare_name, ElementType hint);
+
+/// What a kernel of torch.compile adds into places, 0 for other kernels; `elements` is what it goes through.
+[[nodiscard]] double generated_adds(const Call& call, double elements);
 
 /// `hint` is the element type of tensors whose type was not recorded.
 [[nodiscard]] Counts counts_of(const Call& call, ElementType hint);

@@ -82,6 +82,11 @@ std::optional<Understood> lists_by_blocks(std::string_view name,
              .floors = 1.0});
     }
     if (all == 0) return {};
+    found.ruled = true;
+    found.law_name = name;
+    found.counts[Count::bytes] =
+        moved * static_cast<double>(all * chunk * size_of(type) * row->tensors);
+    found.counts[Count::rows] = longest * static_cast<double>(blocks.size());
     found.steps = {torch_step(
         model::Copy{.elements = std::max<std::int64_t>(1, all * chunk * row->tensors / 2),
                     .type = data_type(type)})};

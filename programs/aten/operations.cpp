@@ -8,6 +8,7 @@
 #include "hardware/error.h"
 #include "model/expression/expression.h"
 #include "programs/aten/rules.h"
+#include "programs/graph/costs.h"
 
 namespace ridge::programs {
 namespace {
@@ -141,6 +142,10 @@ std::optional<Understood> generated(const Subject& subject) {
     if (found) {
         found->family = OperatorFamily::generated;
         found->result_elements = elements;
+        if (const double added = generated_adds(subject.call, static_cast<double>(elements));
+            added > 0.0) {
+            found->beside = KernelWork{.clocks = added * cost("generated.add")};
+        }
     }
     return found;
 }
@@ -207,7 +212,7 @@ void take_launches(Understood& call, const Launched& kernels) {
     const Template* const fitted = template_of(call.law_name, true);
     const bool ruled = call.law == nullptr && call.basis == Basis::shapes;
     if (fitted == nullptr || (fitted->fallback && ruled)) return;
-    call.law = fitted;
+    call.by_launches = fitted;
     call.basis = Basis::shapes;
 }
 

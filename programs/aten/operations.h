@@ -75,6 +75,8 @@ struct Understood {
     std::vector<Entry> entries{};
     /// The law that gives the time, and what it counts, for a template that is fitted as a whole.
     const Template* law = nullptr;
+    /// The law that stands in for it where the call's kernels are known.
+    const Template* by_launches = nullptr;
     Counts counts{};
     std::string law_name{};
     bool ruled = false;  ///< the steps come from a rule, not only from the bytes of its arguments

@@ -23,8 +23,21 @@ struct Network {
     bool persistent = false;  ///< one kernel for all steps of a layer
 };
 
-/// The largest state whose weights cuDNN keeps in registers.
-constexpr std::int64_t most_held = 128;
+/// Whether cuDNN keeps the weights of all steps in registers: by the size of the state, not in bf16.
+bool is_held(std::int64_t gates, std::int64_t hidden, ElementType type, bool backward) {
+    if (type == ElementType::bf16) return false;
+    const bool half = size_of(type) < 4;
+    const char* const most = backward     ? (gates > 1 ? "recurrent.most_held_backward"
+                                                       : "recurrent.most_held_plain_backward")
+                             : gates == 4 ? "recurrent.most_held_lstm"
+                             : gates == 3 ? "recurrent.most_held_gru"
+                             : half       ? "recurrent.most_held_plain_half"
+                                          : "recurrent.most_held_plain";
+    return static_cast<double>(hidden) <= cost(most);
+}
+
+constexpr std::size_t forward_mode = 6;  // place of the mode among the arguments
+constexpr std::size_t backward_mode = 10;
 
 /// Time steps whose inputs cuDNN multiplies together.
 constexpr std::int64_t chunk = 8;
@@ -45,7 +58,8 @@ void set_lengths(Network& net, const Subject& subject, std::size_t mode_place, s
     net.batch = std::max<std::int64_t>(1, rows / net.steps);
 }
 
-std::optional<Network> network_of(const Subject& subject, std::size_t mode_place) {
+std::optional<Network> network_of(const Subject& subject, bool backward) {
+    const std::size_t mode_place = backward ? backward_mode : forward_mode;
     const Call& call = subject.call;
     const Tensor* const x = call.tensor(0);
     const auto mode = call.whole(mode_place);
@@ -67,8 +81,8 @@ std::optional<Network> network_of(const Subject& subject, std::size_t mode_place
                 .directions = directions,
                 .type = data_type(type_of(*x, subject))};
     if (packed) set_lengths(net, subject, mode_place, x->dims[0]);
-    // cuDNN multiplies fp32 as tf32, and holds the weights of short rows in registers, but not in bf16.
-    net.persistent = net.hidden <= most_held && net.type != model::DataType::bf16;
+    net.persistent = is_held(net.gates, net.hidden, type_of(*x, subject), backward);
+    // cuDNN multiplies fp32 as tf32.
     if (net.type == model::DataType::fp32) net.type = model::DataType::tf32;
     return net;
 }
@@ -115,7 +129,7 @@ std::optional<Understood> carried_out_by(const Network& net, std::vector<Entry> 
 
 /// The inputs of a few steps together; then, for each step, a product with the state and the gates.
 std::optional<Understood> recurrent(const Subject& subject) {
-    const auto net = network_of(subject, 6);
+    const auto net = network_of(subject, false);
     if (!net) return {};
     const std::int64_t rows = net->gates * net->hidden;
     if (net->persistent) {
@@ -133,7 +147,7 @@ std::optional<Understood> recurrent(const Subject& subject) {
 /// The same in reverse, the gradients of both weights, and the sum for a bias with one block per
 /// 128 columns.
 std::optional<Understood> recurrent_backward(const Subject& subject) {
-    const auto net = network_of(subject, 10);
+    const auto net = network_of(subject, true);
     if (!net) return {};
     const double beside = cost("stretch.recurrent_beside");
     const std::int64_t rows = net->gates * net->hidden;
@@ -162,6 +176,24 @@ constexpr std::array recurrent_table{Rule{"_cudnn_rnn", recurrent},
                                      Rule{"_cudnn_rnn_backward", recurrent_backward}};
 
 }  // namespace
+
+std::optional<RecurrentShape> recurrent_shape(const Subject& subject) {
+    const std::string_view name = bare_operator(subject.call.name);
+    const bool backward = name == "_cudnn_rnn_backward";
+    if (!backward && name != "_cudnn_rnn") return {};
+    const auto net = network_of(subject, backward);
+    if (!net) return {};
+    constexpr std::int64_t vector = 16;
+    const Tensor& x = *subject.call.tensor(0);
+    const double wide = static_cast<double>(net->gates * net->hidden) *
+                        static_cast<double>(net->hidden + net->inputs);
+    return RecurrentShape{
+        .steps = net->steps * net->chains,
+        .products = wide * static_cast<double>(net->batch * net->steps * net->chains),
+        .held = net->persistent,
+        .aligned = net->hidden * size_of(type_of(x, subject)) % vector == 0,
+        .wide = net->type == model::DataType::tf32};
+}
 
 std::span<const Rule> recurrent_rules() {
     return recurrent_table;

@@ -360,7 +360,7 @@ constexpr std::array row_table{Rule{"_softmax", softmax},
                                Rule{"cumsum", scan},
                                Rule{"cumprod", scan},
                                Rule{"cummax", scan},
-                               Rule{"logcumsumexp", scan},
+                               Rule{"_logcumsumexp", scan},
                                Rule{"sort", sort},
                                Rule{"topk", best}};
 

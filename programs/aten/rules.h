@@ -30,6 +30,17 @@ struct Rule {
 [[nodiscard]] std::span<const Rule> movement_rules();
 [[nodiscard]] std::span<const Rule> recurrent_rules();
 
+/// A recurrent layer of cuDNN as its laws see it.
+struct RecurrentShape {
+    std::int64_t steps = 0;  ///< that wait for each other, of all layers and directions
+    double products = 0.0;   ///< multiply-adds of all steps
+    bool held = false;       ///< one kernel keeps the weights for all steps
+    bool aligned = false;    ///< rows of the state fill 16 bytes
+    bool wide = false;       ///< fp32, which cuDNN multiplies as tf32
+};
+/// Empty for other operators.
+[[nodiscard]] std::optional<RecurrentShape> recurrent_shape(const Subject& subject);
+
 /// The operators that compute each element of the result from the same element of the inputs.
 [[nodiscard]] bool is_pointwise(std::string_view name);
 [[nodiscard]] std::optional<Understood> pointwise(std::string_view name, const Subject& subject);

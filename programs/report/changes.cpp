@@ -17,18 +17,17 @@ std::size_t at(std::int32_t index) {
     return static_cast<std::size_t>(index);
 }
 
-/// The recorded call of each row; without a name if it has none.
-std::vector<Call> calls_of(const Trace& trace, const std::vector<Instance>& instances,
-                           const Rows& rows) {
-    std::vector<Call> calls(rows.rows.size());
-    for (std::size_t i = 0; i < instances.size(); ++i) {
-        Call& call = calls[at(rows.row_of[i])];
-        if (!call.name.empty() || instances[i].op == none) continue;
-        const Operator& op = trace.operators[at(instances[i].op)];
-        if (op.inputs == TextId::empty) continue;
-        call = parse_call(trace.text(op.name), trace.text(op.inputs));
+/// By its shapes: what the report says of a row, unless the row's law uses its launches.
+std::optional<Time> time_by_shapes(const OperatorRow& row, Understood understood,
+                                   const model::Machine& machine) {
+    if (understood.by_launches == nullptr) {
+        if (!row.predicted) return {};
+        return *row.predicted / static_cast<double>(row.count);
     }
-    return calls;
+    understood.by_launches = nullptr;
+    const CallPrediction one = predict(understood, machine);
+    if (!one.reason.empty()) return {};
+    return one.answer.time;
 }
 
 std::optional<Time> time_of_call(const Call& call, const model::Machine& machine) {
@@ -45,23 +44,6 @@ Time time_of_step(const model::Operation& operation, model::Implementation imple
         model::predict(operation, {.implementation = implementation}, machine);
     const auto* const prediction = std::get_if<model::Prediction>(&outcome);
     return prediction == nullptr ? Time{} : prediction->time;
-}
-
-/// Which rows the backward pass called first: another thread than that of the program's first operator.
-std::vector<bool> backward_rows(const Trace& trace, const std::vector<Instance>& instances,
-                                const Rows& rows) {
-    std::vector<bool> backward(rows.rows.size(), false);
-    std::vector<bool> seen(rows.rows.size(), false);
-    std::optional<std::int64_t> own;
-    for (std::size_t i = 0; i < instances.size(); ++i) {
-        const std::size_t row = at(rows.row_of[i]);
-        if (instances[i].op == none || seen[row]) continue;
-        const std::int64_t thread = trace.operators[at(instances[i].op)].thread;
-        if (!own) own = thread;
-        seen[row] = true;
-        backward[row] = thread != *own;
-    }
-    return backward;
 }
 
 /// Operators that take the type of the product before them.
@@ -122,13 +104,8 @@ Call with_channels_last(Call call) {
 
 class Changes {
   public:
-    Changes(const Trace& trace, const std::vector<Instance>& instances, const Rows& rows,
-            const model::Machine& machine)
-        : instances_(instances),
-          rows_(rows),
-          machine_(machine),
-          calls_(calls_of(trace, instances, rows)),
-          backward_(backward_rows(trace, instances, rows)) {
+    Changes(const std::vector<Instance>& instances, const Rows& rows, const model::Machine& machine)
+        : instances_(instances), rows_(rows), machine_(machine) {
         for (const OperatorRow& row : rows.rows) all_ += row.measured;
     }
 
@@ -138,12 +115,12 @@ class Changes {
         const auto applies = [this](std::size_t i) {
             const bool follows =
                 follows_products(rows_.rows[i].name) || rows_.understood[i].changes_layout;
-            return (multiplies(rows_.rows[i]) || follows) && wide_elements(calls_[i]) > 0;
+            return (multiplies(rows_.rows[i]) || follows) && wide_elements(rows_.calls[i]) > 0;
         };
         const auto cast = [this](std::size_t i) {
-            if (!multiplies(rows_.rows[i]) || backward_[i]) return Time{};
+            if (!multiplies(rows_.rows[i]) || rows_.backward[i]) return Time{};
             const model::Elementwise op{.expression = model::parse_expression("x"),
-                                        .elements = wide_elements(calls_[i]),
+                                        .elements = wide_elements(rows_.calls[i]),
                                         .type = model::DataType::fp32,
                                         .output = model::DataType::bf16};
             return time_of_step(op, model::Implementation::torch, machine_);
@@ -156,12 +133,12 @@ class Changes {
 
     /// cuDNN turns images with channels first before and after its kernels.
     void add_layout() {
-        const bool convolves = std::any_of(calls_.begin(), calls_.end(), [](const Call& call) {
-            return call.name.find("conv") != std::string::npos;
-        });
+        const bool convolves = std::any_of(
+            rows_.calls.begin(), rows_.calls.end(),
+            [](const Call& call) { return call.name.find("conv") != std::string::npos; });
         if (!convolves) return;
         const auto applies = [this](std::size_t i) {
-            const auto tensors = calls_[i].tensors();
+            const auto tensors = rows_.calls[i].tensors();
             return std::any_of(tensors.begin(), tensors.end(), [](const Tensor* tensor) {
                 return is_image(*tensor) && tensor->contiguous();
             });
@@ -204,11 +181,14 @@ class Changes {
              const std::function<Call(Call)>& change,
              const std::function<Time(std::size_t)>& beside) {
         Sum sum;
-        for (std::size_t i = 0; i < calls_.size(); ++i) {
+        for (std::size_t i = 0; i < rows_.calls.size(); ++i) {
             const OperatorRow& row = rows_.rows[i];
-            if (calls_[i].name.empty() || row.driver || row.count < 1 || !applies(i)) continue;
-            const auto before = time_of_call(calls_[i], machine_);
-            const auto after = time_of_call(change(calls_[i]), machine_);
+            // Lists of tensors are known by their blocks, which no change says.
+            const bool of_lists = row.family == OperatorFamily::optimizer;
+            if (rows_.calls[i].name.empty() || row.driver || of_lists || row.count < 1) continue;
+            if (!applies(i)) continue;
+            const auto before = time_by_shapes(row, rows_.understood[i], machine_);
+            const auto after = time_of_call(change(rows_.calls[i]), machine_);
             if (!before || !after || *before <= Time{}) continue;
             sum.count += row.count;
             sum.kernels += row.kernels;
@@ -305,17 +285,15 @@ class Changes {
     const std::vector<Instance>& instances_;
     const Rows& rows_;
     const model::Machine& machine_;
-    std::vector<Call> calls_;
-    std::vector<bool> backward_;
     Time all_;
     std::vector<Saving> found_;
 };
 
 }  // namespace
 
-std::vector<Saving> changes_of(const Trace& trace, const std::vector<Instance>& instances,
-                               const Rows& rows, const model::Machine& machine) {
-    Changes changes(trace, instances, rows, machine);
+std::vector<Saving> changes_of(const std::vector<Instance>& instances, const Rows& rows,
+                               const model::Machine& machine) {
+    Changes changes(instances, rows, machine);
     changes.add_precision();
     changes.add_layout();
     changes.add_attention();

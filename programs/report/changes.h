@@ -1,7 +1,7 @@
 // What a change of the whole program would save: mixed precision, images with channels last, fused
 // attention. Each changed call is predicted again.
 //
-//   for (const Saving& saving : changes_of(trace, instances, rows, machine)) saving.saves()
+//   for (const Saving& saving : changes_of(instances, rows, machine)) saving.saves()
 //
 // Method (docs/model.md S12). A call with other types or strides takes its measured time times the ratio of
 // the two predictions. Mixed precision takes products, convolutions and attention in fp32 to bf16, with
@@ -18,8 +18,7 @@
 
 namespace ridge::programs {
 
-[[nodiscard]] std::vector<Saving> changes_of(const Trace& trace,
-                                             const std::vector<Instance>& instances,
+[[nodiscard]] std::vector<Saving> changes_of(const std::vector<Instance>& instances,
                                              const Rows& rows, const model::Machine& machine);
 
 }  // namespace ridge::programs

@@ -212,8 +212,9 @@ class RowBuilder {
             causes_.start(out_.rows.size(), trace_, kernel(longest));
         }
         std::optional<Understood> found;
+        Call call;
         if (key.inputs != TextId::empty) {
-            const Call call = parse_call(row.name, trace_.text(key.inputs));
+            call = parse_call(row.name, trace_.text(key.inputs));
             row.shape = shape_text(call);
             // A copy to or from the host is the driver's, whichever operator requested it.
             row.driver =
@@ -249,8 +250,32 @@ class RowBuilder {
                          : key.inputs != TextId::empty ? "its arguments do not determine its work"
                                                        : unknown_reason(trace_.recorder);
         }
+        keep(std::move(row), found.value_or(Understood{}), std::move(call));
+        out_.backward.push_back(is_backward(instance));
+    }
+
+    void keep(OperatorRow row, Understood understood, Call call) {
         out_.rows.push_back(std::move(row));
-        out_.understood.push_back(found.value_or(Understood{}));
+        out_.understood.push_back(std::move(understood));
+        out_.calls.push_back(std::move(call));
+    }
+
+    /// Not a plain product (convolutions move images between layouts), and of the size of the L2's part
+    /// that a program's tensors may have.
+    [[nodiscard]] bool is_placed(const OperatorRow& row, const Understood& call) const {
+        const bool convolves = row.name.find("conv") != std::string::npos;
+        if (call.family == OperatorFamily::attention) return false;
+        if (call.family == OperatorFamily::product && !convolves) return false;
+        constexpr double least = 0.125;
+        return call.counts[Count::bytes] >= least * machine_.l2.size.base();
+    }
+
+    /// Another thread than that of the program's first operator.
+    [[nodiscard]] bool is_backward(const Instance& instance) {
+        if (instance.op == none) return false;
+        const std::int64_t thread = trace_.operators[static_cast<std::size_t>(instance.op)].thread;
+        if (!forward_thread_) forward_thread_ = thread;
+        return thread != *forward_thread_;
     }
 
     /// The kernels of an operator's first call.
@@ -282,12 +307,13 @@ class RowBuilder {
         add_launches(row.counts, launched(instance));
     }
 
-    static void take(OperatorRow& row, const Understood& found) {
+    void take(OperatorRow& row, const Understood& found) const {
         row.family = found.family;
         row.basis = found.basis;
         row.steps = found.steps;
         row.counts = found.counts;
         row.law = found.law_name;
+        row.placed = is_placed(row, found);
     }
 
     /// Each name is searched only once: a trace has many kernels but few names.
@@ -407,6 +433,7 @@ class RowBuilder {
     std::map<TextId, bool> of_lists_;              ///< by kernel name
     std::map<std::size_t, std::int64_t> counted_;  ///< DRAM bytes of rows with Basis::counters
     RowCauses causes_;
+    std::optional<std::int64_t> forward_thread_;
     Rows out_;
 };
 

@@ -173,7 +173,7 @@ TraceReport report_of(const Trace& trace, const model::Machine& machine, Target 
     const std::vector<Instance> instances = instances_of(trace);
     Rows rows = rows_of(trace, instances, machine);
     report.savings = savings_of(instances, rows, report.timeline, machine);
-    for (Saving& change : changes_of(trace, instances, rows, machine)) {
+    for (Saving& change : changes_of(instances, rows, machine)) {
         report.savings.push_back(std::move(change));
     }
     std::stable_sort(report.savings.begin(), report.savings.end(),

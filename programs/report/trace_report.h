@@ -48,6 +48,8 @@ struct OperatorRow {
     OperatorFamily family = OperatorFamily::other;
     bool launched = false;  ///< by an operator or a range that represents one, not a bare kernel
     bool driver = false;    ///< a copy or fill of the driver: not a kernel that could be fused
+    /// A call streams a good part of the L2 or more, so that its time depends on where its tensors lie.
+    bool placed = false;
     Basis basis = Basis::shapes;
     std::int64_t count = 0;    ///< calls
     std::int64_t kernels = 0;  ///< launches of all calls

@@ -5,13 +5,15 @@
 
 A folder has NAME.json.gz and h200.csv of scripts/measure/torch-programs.py. For each program: the error weighted by operator, that of
 the total, the share of kernel time within the 80 % band, and the share that is predicted; then means by half, and the pairs: the time
-that the savings of the wrong program leave of its kernels, beside what the right program takes.
+that the savings of the wrong program leave of its kernels, beside what the right program takes. The programs that judge are drawn into
+halves A, which may be looked at by operator, and B, of which only the figures are read (`--part`).
 """
 import argparse
 import collections
 import csv
 import json
 import pathlib
+import random
 import statistics
 import subprocess
 
@@ -21,6 +23,16 @@ from errors import mean_size
 PAIRS = {"wrong_layout": ("layout", "resnet_last"), "wrong_precision": ("precision", "vit_amp"), "wrong_attention": ("attention", "right_attention"),
          "wrong_eager": ("idle", "decode_graph"), "slow_layout": ("layout", "fast_layout"), "slow_precision": ("precision", "fast_precision"),
          "slow_attention": ("attention", "fast_precision"), "slow_chain": ("fusion", "fast_chain"), "slow_launches": ("idle", "fast_launches")}
+
+
+SPLIT_SEED = 38  # of the halves of the programs that judge
+
+
+def halves_of(steps):
+    """The half of each program; those that judge are split in two."""
+    judges = sorted(name for name, row in steps.items() if row["half"] == "judge")
+    first = set(random.Random(SPLIT_SEED).sample(judges, len(judges) // 2))
+    return {name: row["half"] + (" A" if name in first else " B" if row["half"] == "judge" else "") for name, row in steps.items()}
 
 
 def report_of(ridge, path):
@@ -54,21 +66,23 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=pathlib.Path)
     parser.add_argument("--ridge", default="build/dev/ridge")
+    parser.add_argument("--part", choices=("A", "B"), help="only this half of the programs that judge")
     options = parser.parse_args()
     steps, reports, halves = {}, {}, collections.defaultdict(list)
     for folder in options.folders:
         with open(folder / "h200.csv", encoding="utf-8") as file:
             steps |= {row["program"]: row for row in csv.DictReader(file) if not row["reason"]}
+        half_of = halves_of(steps)
         for path in sorted(folder.glob("*.json.gz")):
             name = path.name.removesuffix(".json.gz")
-            if name not in steps:
+            if name not in steps or (options.part and half_of[name] != f"judge {options.part}"):
                 continue
             reports[name] = report_of(options.ridge, path)
             found = figures(reports[name])
             if found is None:
                 continue
-            halves[steps[name]["half"]].append((name, found))
-            print(f"{name:22s} {steps[name]['half']:14s} error {100 * found['error']:5.1f} %  total {100 * found['total']:+6.1f} %  "
+            halves[half_of[name]].append((name, found))
+            print(f"{name:22s} {half_of[name]:14s} error {100 * found['error']:5.1f} %  total {100 * found['total']:+6.1f} %  "
                   f"in band {100 * found['band'] / found['predicted']:3.0f} %  predicted {100 * found['predicted'] / found['time']:3.0f} %")
     for half, found in halves.items():
         errors, totals = ([each[key] for _, each in found] for key in ("error", "total"))

@@ -37,8 +37,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLOCK, SMS, BANDWIDTH = 1.98e9, 132, 4.8e12  # of the H200 that the records were taken on
 SPREAD = ["elements", "results", "strided", "wide", "index", "values", "table", "rows", "sorting", "collisions", "matrices",
           "solving", "outer", "channels", "window", "narrow", "planes", "pixels", "weights", "across", "unaligned", "threads", "blocks"]
-CHAINS = ["columns", "side", "channels", "outer", "planes", "index", "rows", "launches"]
+CHAINS = ["columns", "side", "channels", "outer", "planes", "index", "rows", "launches", "matrices"]
 TURNS = ["planes"]
+LISTED = ("_fused_adam", "_fused_sgd", "_amp_foreach")
 LAUNCHED = {"clocks.threads", "clocks.blocks", "chain.launches"}
 MOST_TERMS, FEWEST, MOST_ROWS = 4, 8, 700
 LEAST_BYTES = 0.35  # an L2 serves part of the bytes, at most at this multiple of the DRAM's rate
@@ -50,10 +51,14 @@ ROWS = ELEMENTS | {"clocks.rows", "clocks.sorting", "chain.columns", "chain.rows
 IMAGES = ELEMENTS | {"clocks.outer", "clocks.channels", "clocks.window", "clocks.rows", "chain.outer", "chain.channels",
                      "clocks.pixels", "clocks.planes", "chain.planes", "clocks.collisions"}
 NORMS = {"clocks.elements", "clocks.wide", "clocks.narrow", "chain.planes", "chain.channels", "turns.planes", "clocks.pixels"}
-CONVOLUTIONS = {"clocks.window", "clocks.results", "clocks.table", "clocks.weights", "chain.planes", "clocks.outer"}
+CONVOLUTIONS = {"clocks.window", "clocks.results", "clocks.table", "clocks.weights", "chain.planes", "clocks.outer", "chain.channels"}
+GENERATED = ELEMENTS | {"clocks.window", "clocks.index", "clocks.values"}
 RECURRENT = {"clocks.elements", "clocks.solving", "chain.columns", "chain.rows", "clocks.window"}
+LISTS = {"chain.rows"}
+RESAMPLING = {"clocks.results", "clocks.elements", "chain.matrices", "clocks.collisions", "clocks.window", "clocks.channels"}
 MATRICES = ROWS | {"clocks.matrices", "clocks.solving", "chain.side"}
-KINDS = [(("convolution", "cudnn_convolution"), CONVOLUTIONS), (("_cudnn_rnn",), RECURRENT),
+KINDS = [(("convolution", "cudnn_convolution"), CONVOLUTIONS), (("_cudnn_rnn",), RECURRENT), (LISTED, LISTS),
+         (("upsample_linear", "upsample_bi", "upsample_tri"), RESAMPLING), (("triton_",), GENERATED),
          (("cudnn_batch", "native_batch", "native_group"), NORMS),
          (("index", "scatter", "embedding", "_embedding", "gather", "nll", "take", "put", "_index"), INDICES),
          (("sort", "topk", "_unique", "unique", "median", "kthvalue", "cum", "_cum", "_logcum", "_softmax", "_log_softmax",
@@ -71,14 +76,15 @@ TOGETHER = [("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d"),
             ("hardswish", "hardsigmoid", "elu", "mish", "softplus", "leaky_relu", "log_sigmoid_forward"),
             ("reflection_pad1d", "reflection_pad2d", "reflection_pad3d", "replication_pad1d", "replication_pad2d", "replication_pad3d"),
             ("linalg_lu_solve", "_cholesky_solve_helper"), ("_fft_r2c", "_fft_c2r", "_fft_c2c"),
-            ("normal", "uniform", "random", "bernoulli"), ("tril", "triu"), ("atan2", "fmod", "remainder"),
+            ("normal", "uniform", "random", "bernoulli"), ("_fused_adam", "_fused_adamw"), ("upsample_bilinear2d_backward.16.first", "upsample_bilinear2d_backward.32.first"), ("cumsum.across", "cumprod.across", "_logcumsumexp.across"),
+            ("_cummax_helper", "_cummin_helper"), ("tril", "triu"), ("atan2", "fmod", "remainder"),
             ("max_pool2d_with_indices", "max_pool3d_with_indices"),
             ("max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward"),
             ("avg_pool2d", "avg_pool3d"), ("avg_pool2d_backward", "avg_pool3d_backward"),
             ("cudnn_batch_norm.fixed", "native_batch_norm.fixed")]
 TOGETHER += [tuple(f"{way}.{form}.{width}.{layout}" for width in (16, 32) for layout in layouts)
              for way in ("convolution", "convolution_backward") for form, layouts in
-             (("grouped", ("first", "last")), ("transposed", ("first", "last")), ("depthwise", ("last",)))]
+             (("grouped", ("first", "last")), ("transposed", ("first", "last")), ("depthwise", ("last",)), ("multiplied", ("first",)))]
 GROUP = {name: names for names in TOGETHER for name in names}
 NAMES = (["fixed", "bytes", "rule"] + [f"clocks.{each}" for each in SPREAD] + [f"chain.{each}" for each in CHAINS] +
          [f"turns.{each}" for each in TURNS])
@@ -244,8 +250,10 @@ def grows(chosen, solution, data):
 
 
 def laws_of(names, rows, elsewhere):
-    """Sections of one template's laws, and a line that says how good they are; `elsewhere`: only where no rule applies."""
-    data = Data(rows)
+    """Sections of one template's laws, and a line that says how good they are; `elsewhere`: only where no rule applies.
+
+    Lists of tensors are known by the blocks of their kernels alone: they have no other law."""
+    data, lists = Data(rows), names[0].startswith(LISTED)
     rule = data.rule_errors()
     before = score(rule, data.worth)
     allowed = [term for term in terms_of(names[0]) if NAMES[term] != "rule" or data.ruled.all()]
@@ -253,19 +261,19 @@ def laws_of(names, rows, elsewhere):
     chosen, solution, errors = fit(data, shapes)
     after, sections, note = score(errors, data.worth), [], ""
     named = dict(zip((NAMES[term] for term in chosen), solution))
-    good = after < min(BETTER * before, WORST) and grows(chosen, solution, data)
+    good = after < min(BETTER * before, WORST) and grows(chosen, solution, data) and not lists
     best = min(after if good else before, before)
     if good:
         # Where the model's own rule applies and is as good, the law stands in for it only elsewhere.
         some = data.ruled.any() and not data.ruled.all()
         instead = not some or score(errors[data.ruled], data.worth[data.ruled]) < BETTER * score(rule[data.ruled], data.worth[data.ruled])
         sections.append(section(names, dict(named), errors, data, fallback=elsewhere or not instead))
-    elif data.ruled.mean() > 0.9 and data.groups >= 20:
+    elif data.ruled.mean() > 0.9 and data.groups >= 20 and not lists:
         sections.append(band_alone(names, rows))
     wide = sorted(allowed + [NAMES.index(each) for each in LAUNCHED])
     chosen, solution, errors = fit(data, wide)
     by_launch = score(errors, data.worth)
-    if not elsewhere and by_launch < min(BETTER * best, WORST) and any(NAMES[term] in LAUNCHED for term in chosen):
+    if not elsewhere and by_launch < min(BETTER * best, WORST) and (lists or any(NAMES[term] in LAUNCHED for term in chosen)):
         named = dict(zip((NAMES[term] for term in chosen), solution))
         sections.append(section(names, dict(named), errors, data, launched=True))
         note = f" launched {by_launch:.2f}"
@@ -275,9 +283,9 @@ def laws_of(names, rows, elsewhere):
 
 
 def may_have_law(name, rows):
-    """Lists of tensors are known by the blocks of their kernels; a kernel without an operator has no counts."""
+    """A kernel without an operator has no counts. Of most lists no sizes are recorded: a law of theirs is that of small tensors."""
     plain = "".join(letter for letter in name if letter not in "_.:").isalnum()
-    return plain and len(rows) >= FEWEST and not name.startswith(("_foreach", "_fused_adam", "_fused_sgd"))
+    return plain and len(rows) >= FEWEST and not name.startswith("_foreach_")
 
 
 def law_or_band(task):

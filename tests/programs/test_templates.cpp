@@ -12,7 +12,7 @@ namespace {
 
 using namespace programs;
 
-Call counted_call(const char* name, const char* inputs) {
+Call counted_call(const char* name, const std::string& inputs) {
     return parse_call(name, inputs);
 }
 
@@ -61,6 +61,70 @@ TEST_CASE("a convolution's law is named by direction, form, width and layout", "
     CHECK(counts[Count::results] == 4 * 16 * 64);
     CHECK(counts[Count::window] == 4 * 16 * 64 * 9);
     CHECK(law_name(call, "triton_red_fused_add_3", ElementType::unknown) == "triton_red");
+}
+
+TEST_CASE("kernels of their own have laws of their own", "[templates]") {
+    const auto named = [](const char* name, const std::string& inputs) {
+        const Call call = counted_call(name, inputs);
+        return law_name(call, bare_operator(call.name), ElementType::unknown);
+    };
+    // Rows in memory or across them, short or long.
+    const std::string softmax = R"(["float","Scalar","Scalar"]|[[8,600,40],[],[]]||)";
+    CHECK(named("aten::_softmax", softmax + R"(["","1","False"])") == "_softmax.across");
+    CHECK(named("aten::_softmax", softmax + R"(["","-1","False"])") == "_softmax.short");
+    CHECK(named("aten::_softmax", R"(["float","Scalar","Scalar"]|[[8,5000],[],[]]||["","1",""])") ==
+          "_softmax");
+    CHECK(named("aten::cumsum", R"(["float","Scalar",""]|[[8,600],[],[]]||["","0",""])") ==
+          "cumsum.across");
+    // Interpolation takes 16 channels or more as vectors where they are last in memory.
+    const auto enlarged = [&named](const std::string& strides) {
+        return named("aten::upsample_bilinear2d",
+                     R"(["c10::Half","ScalarList","Scalar","",""]|[[2,16,8,8],[],[],[],[]]|[)" +
+                         strides + R"(,[],[],[],[]]|["","[16, 16]","False","",""])");
+    };
+    CHECK(enlarged("[1024,64,8,1]") == "upsample_bilinear2d.16.first");
+    CHECK(enlarged("[1024,1,128,16]") == "upsample_bilinear2d.16.last");
+    // Generated kernels that add into places; one that fills the result first, and one that gathers, do not.
+    const std::string three = R"(["float","float","float"]|[[64],[64,8],[16,8]]|||)";
+    CHECK(named("triton_poi_fused__unsafe_index_put_new_zeros_7", three) == "triton_poi.adds");
+    CHECK(named("triton_poi_fused__unsafe_index_put_new_zeros_6", R"(["float"]|[[16,8]]||)") ==
+          "triton_poi");
+    CHECK(named("triton_poi_fused__unsafe_index_add_mul_3", three) == "triton_poi");
+    CHECK(named("triton_poi_fused_index_add_mul_3", three) == "triton_poi.adds");
+    // Several filters a channel, and convolutions of few channels.
+    const auto convolved = [&named](const char* images, const char* filters, const char* groups) {
+        return named(
+            "aten::cudnn_convolution",
+            R"(["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar"]|[)" +
+                std::string(images) + "," + filters +
+                R"(,[],[],[],[]]||["","","[1, 1]","[1, 1]","[1, 1]",")" + groups + "\"]");
+    };
+    CHECK(convolved("[4,16,8,8]", "[32,1,3,3]", "16") == "convolution.multiplied.16.first");
+    CHECK(convolved("[4,16,8,8]", "[64,16,3,3]", "1") == "convolution.narrow.16.first");
+    CHECK(convolved("[4,64,8,8]", "[64,64,3,3]", "1") == "convolution.full.16.first");
+}
+
+TEST_CASE("a recurrent layer's law says whether a kernel holds the weights", "[templates]") {
+    const auto layer = [](const std::string& type, int hidden) {
+        const std::string size = std::to_string(hidden);
+        return counted_call(
+            "aten::_cudnn_rnn",
+            "[\"" + type + R"(","TensorList","Scalar","",")" + type +
+                R"(","","Scalar","Scalar","Scalar","Scalar","Scalar","Scalar","Scalar",)"
+                R"("Scalar"]|[[50,8,64],[],[],[],[1,8,)" +
+                size + R"(],[],[],[],[],[],[],[],[],[]]||["","","4","","","","2",")" + size +
+                R"(","0","1","False","0","True","False"])");
+    };
+    const auto named = [&layer](const std::string& type, int hidden) {
+        return law_name(layer(type, hidden), "_cudnn_rnn", ElementType::unknown);
+    };
+    CHECK(named("float", 192) == "_cudnn_rnn.held.32");
+    CHECK(named("float", 512) == "_cudnn_rnn.steps.32");
+    CHECK(named("float", 650) == "_cudnn_rnn.unaligned.32");  // rows of 2600 bytes
+    CHECK(named("c10::BFloat16", 64) == "_cudnn_rnn.steps.16");
+    const Counts counts = counts_of(layer("float", 512), ElementType::unknown);
+    CHECK(counts[Count::rows] == 50);
+    CHECK(counts[Count::window] == 50.0 * 8 * 4 * 512 * (512 + 64));
 }
 
 TEST_CASE("rows lie along the dimensions that a call names", "[templates]") {
@@ -157,7 +221,8 @@ TEST_CASE("a law adds its fixed time, bytes, clocks and chains", "[templates]") 
 
 TEST_CASE("every law of the data has a band around it and takes longer for more", "[templates]") {
     const model::Machine machine = model::make_machine(model::catalogue().at("h200-sxm"));
-    for (const char* name : {"fill", "upsample_bilinear2d_backward", "glu", "triton_red"}) {
+    for (const char* name :
+         {"fill", "upsample_bilinear2d_backward.16.first", "glu", "triton_red"}) {
         INFO(name);
         const Template* const law = template_of(name);
         REQUIRE(law != nullptr);
