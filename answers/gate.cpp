@@ -18,6 +18,8 @@ namespace {
 /// themselves (docs/check.md): short kernels by more than long ones, and an operator as a whole.
 struct Usual {
     double item = programs::cost("noise.item");
+    double placed = programs::cost("noise.placed");
+    Time placed_time = programs::time_cost("noise.placed_time");
     double call = programs::cost("noise.call");
     Time brief = programs::time_cost("noise.short");
 };
@@ -68,6 +70,7 @@ struct Sides {
     std::array<Side, 2> of;
 
     [[nodiscard]] bool common() const { return !of[0].medians.empty() && !of[1].medians.empty(); }
+    [[nodiscard]] bool placed() const { return of[0].first != nullptr && of[0].first->placed; }
     /// All runs have as many calls: the k-th calls are compared, because the calls of an operator
     /// differ by what ran before them.
     [[nodiscard]] bool paired() const {
@@ -108,11 +111,12 @@ std::map<std::string, Sides> items_of(std::span<const TimedRun> before,
 }
 
 /// How much an unchanged item of this length differs between the sides: what is usual, times a
-/// factor by which the items of these runs scatter around their middle. Most are unchanged.
+/// factor by which the items of these runs scatter around their middle. Most are unchanged. Items whose
+/// time depends on where their tensors lie have a factor of their own.
 class Noise {
   public:
     explicit Noise(const std::map<std::string, Sides>& items) {
-        std::vector<double> scaled;
+        std::array<std::vector<double>, 2> scaled;
         std::vector<double> plain;
         for (const auto& [name, sides] : items) {
             if (!sides.common()) continue;
@@ -122,28 +126,41 @@ class Noise {
         const double middle = measure::median_of(plain);
         for (const auto& [name, sides] : items) {
             if (!sides.common()) continue;
-            scaled.push_back((sides.log_ratio() - middle) / expected(sides));
+            scaled.at(sides.placed() ? 1 : 0)
+                .push_back(std::abs(sides.log_ratio() - middle) / expected(sides));
         }
-        for (double& each : scaled) each = std::abs(each);
-        std::sort(scaled.begin(), scaled.end());
-        const double spread = measure::quantile(scaled, within_one);
-        const auto count = static_cast<double>(scaled.size());
-        factor_ = std::sqrt((count * spread * spread + joined) / (count + joined));
+        for (std::size_t kind = 0; kind < scaled.size(); ++kind) {
+            auto& each = scaled.at(kind);
+            if (each.empty()) continue;
+            std::sort(each.begin(), each.end());
+            const double spread = measure::quantile(each, within_one);
+            const auto count = static_cast<double>(each.size());
+            factor_.at(kind) = std::sqrt((count * spread * spread + joined) / (count + joined));
+            // Where tensors lie has modes, of which most items show one: they look quieter than they are.
+            if (kind == 1) factor_.at(kind) = std::max(1.0, factor_.at(kind));
+        }
     }
-    [[nodiscard]] double of(const Sides& sides) const { return factor_ * expected(sides); }
+    [[nodiscard]] double of(const Sides& sides) const {
+        return factor_.at(sides.placed() ? 1 : 0) * expected(sides);
+    }
 
   private:
     static double expected(const Sides& sides) {
-        const double seconds = std::exp(sides.of[0].middle());
-        const double call = usual().call * usual().brief.base() / (usual().brief.base() + seconds);
+        const double taken = std::exp(sides.of[0].middle());
+        // Each kernel of a call settles by itself.
+        const double kernels = std::sqrt(std::max(1.0, sides.of[0].first->kernels));
+        const double placed =
+            kernels * std::min(usual().placed, usual().placed_time.base() / taken);
+        const double item = sides.placed() ? std::max(usual().item, placed) : usual().item;
+        const double call = usual().call * usual().brief.base() / (usual().brief.base() + taken);
         double variance = 0.0;
         for (const Side& side : sides.of) {
             const auto calls = static_cast<double>(side.runs.front().size());
-            variance += usual().item * usual().item + call * call / calls;
+            variance += item * item + call * call / calls;
         }
         return std::sqrt(variance);
     }
-    double factor_ = 1.0;
+    std::array<double, 2> factor_{1.0, 1.0};
 };
 
 /// The squared error of a side's median: that of runs, and that of the samples of a run.
@@ -287,6 +304,56 @@ void add_total(GateReport& report) {
     total.trend = judged(std::log(total.ratio), total.error, report.options);
 }
 
+/// What is slower by less than the program could notice is not called so.
+void leave_small(ItemChange& one, Time all, const GateOptions& options) {
+    const bool changed = one.trend == Trend::slower || one.trend == Trend::faster;
+    const double least = options.least_growth * options.budget * all.base();
+    if (changed && std::abs(one.grown().base()) < least) one.trend = Trend::same;
+}
+
+/// All shapes of an operator, where none of them is judged slower or faster alone.
+std::vector<ItemChange> changes_of_groups(const std::map<std::string, Sides>& items,
+                                          const std::vector<ItemChange>& changes,
+                                          const GateOptions& options) {
+    struct Group {
+        ItemChange all{};
+        double weighted = 0.0;
+        double variance = 0.0;
+        std::int64_t shapes = 0;
+        bool decided = false;
+    };
+    std::map<std::string, Group> groups;
+    for (const ItemChange& each : changes) {
+        const Sides& sides = items.at(each.name);
+        if (!sides.common() || sides.of[0].first->group.empty()) continue;
+        Group& group = groups[sides.of[0].first->group];
+        const double weight = each.before.base();
+        group.weighted += weight * std::log(each.ratio);
+        group.variance += weight * weight * each.error * each.error;
+        group.all.before += each.before;
+        group.all.now += each.now;
+        group.all.calls_before += each.calls_before;
+        group.all.calls_now += each.calls_now;
+        ++group.shapes;
+        group.decided |= each.trend == Trend::slower || each.trend == Trend::faster;
+    }
+    std::vector<ItemChange> found;
+    for (auto& [name, group] : groups) {
+        const double all = group.all.before.base();
+        if (group.shapes < 2 || group.decided || all <= 0.0) continue;
+        ItemChange& one = group.all;
+        one.name = fmt::format("{}, its {} shapes together", name, group.shapes);
+        one.ratio = std::exp(group.weighted / all);
+        one.error = std::sqrt(group.variance) / all;
+        one.trend =
+            judged(group.weighted / all, one.error * options.sure_together / options.sure, options);
+        if (one.trend == Trend::slower || one.trend == Trend::faster) {
+            found.push_back(std::move(one));
+        }
+    }
+    return found;
+}
+
 void add_notes(GateReport& report, std::span<const TimedRun> before,
                std::span<const TimedRun> now) {
     const auto& options = report.options;
@@ -342,6 +409,10 @@ GateReport compare(std::span<const TimedRun> before, std::span<const TimedRun> n
         all += std::max(report.changes.back().before, report.changes.back().now);
     }
     add_total(report);
+    for (ItemChange& each : report.changes) leave_small(each, all, options);
+    for (ItemChange& each : changes_of_groups(items, report.changes, options)) {
+        report.changes.push_back(std::move(each));
+    }
     std::erase_if(report.changes, [&](const ItemChange& each) {
         return std::max(each.before, each.now) < options.least_share * all;
     });

@@ -10,7 +10,8 @@
 // from the item's own samples and runs (docs/check.md). An item is slower if its time grew by more
 // than the budget and by more than `sure` standard errors; it is not decided
 // if a change of the size of the budget would not stand out. Items below `least_share` of the time are left out. The sum of
-// all items is judged by the same rule.
+// all items is judged by the same rule, and so are the shapes of one operator together: what differs by
+// chance from shape to shape averages out.
 //
 // Limits: items are taken to be independent apart from a factor that all share (clocks, another load
 // on the GPU), which is named. A change of what is computed is named but not judged.
@@ -35,6 +36,10 @@ struct TimedItem {
     std::string code{};           ///< the kernel that ran, and how it was launched
     std::string setting{};        ///< what else may explain a change: software, clock
     Time waited{};                ///< the GPU waited for its launches (a trace)
+    /// It streams a good part of the L2 or more: its time depends on where its tensors lie.
+    bool placed = false;
+    double kernels = 1.0;  ///< of a call
+    std::string group{};   ///< the operator, of all its shapes; empty: none
 };
 
 /// One run: a trace, a file of records, a table.
@@ -74,6 +79,9 @@ enum class GateVerdict : std::uint8_t { within, slower, not_measured };
 struct GateOptions {
     double budget = 0.03;
     double sure = 4.0;           ///< standard errors
+    double sure_together = 2.5;  ///< of all shapes of an operator: few are judged
+    /// An item alone is slower only if its growth is this share of the budget of all time, or more.
+    double least_growth = 0.01;
     double least_share = 0.001;  ///< of the time of all items
 };
 

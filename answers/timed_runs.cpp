@@ -89,6 +89,10 @@ TimedRun run_of(const programs::Trace& trace, const programs::TraceReport& repor
         item.samples.push_back(Time::from_base(static_cast<double>(instance.measured_ns) * 1e-9));
         ++item.count;
         item.code = row.kernel;
+        item.placed = row.placed;
+        item.kernels = static_cast<double>(row.kernels) /
+                       static_cast<double>(std::max<std::int64_t>(1, row.count));
+        if (row.launched && !row.shape.empty()) item.group = name;
     }
     run.items = items.take();
     return run;

@@ -1,4 +1,5 @@
 // The gate: planted slow-downs are found, quiet pairs stay quiet, and nothing is said about nothing.
+#include <array>
 #include <cmath>
 #include <random>
 #include <sstream>
@@ -104,6 +105,47 @@ TEST_CASE("several runs of each side find it too", "[gate]") {
     CHECK(report.verdict == GateVerdict::slower);
     CHECK(report.changes.front().name == "op 32");
     CHECK(report.runs_before == 4);
+}
+
+/// Runs of one process: streaming operators settle in one of two modes, 5 % apart, in each run.
+TimedRun settled_run(std::uint32_t seed, double factor = 1.0) {
+    std::mt19937 random(seed);
+    std::normal_distribution<double> normal;
+    TimedRun run = gate_run(seed);
+    constexpr int shapes = 12;
+    for (int i = 0; i < shapes; ++i) {
+        const double mode = random() % 2 == 0 ? 0.975 : 1.025;
+        TimedItem item{.name = "stream [" + std::to_string(i) + "]",
+                       .count = 3,
+                       .placed = true,
+                       .group = "stream"};
+        for (int k = 0; k < 3; ++k) {
+            item.samples.push_back(30.0 * mode * factor * (1.0 + 0.004 * normal(random)) *
+                                   units::us);
+        }
+        run.items.push_back(std::move(item));
+    }
+    return run;
+}
+
+TEST_CASE("where tensors lie is no change, but all shapes of an operator are judged together",
+          "[gate]") {
+    int alarms = 0;
+    int found = 0;
+    constexpr int pairs = 25;
+    for (std::uint32_t pair = 0; pair < pairs; ++pair) {
+        const std::array before{settled_run(8 * pair), settled_run(8 * pair + 1)};
+        const std::array now{settled_run(8 * pair + 2), settled_run(8 * pair + 3)};
+        const std::array slower{settled_run(8 * pair + 4, 1.05), settled_run(8 * pair + 5, 1.05)};
+        alarms += compare(before, now).verdict == GateVerdict::slower ? 1 : 0;
+        const GateReport report = compare(before, slower);
+        found += report.verdict == GateVerdict::slower &&
+                         report.changes.front().name.starts_with("stream")
+                     ? 1
+                     : 0;
+    }
+    CHECK(alarms <= 1);
+    CHECK(found >= pairs - 1);
 }
 
 TEST_CASE("another kernel, more calls and a shared factor are named as causes", "[gate]") {
