@@ -19,7 +19,7 @@
 // is parsed when any thread first asks for it, and does not change afterwards.
 //
 // To add a class, add a name in `ResidualClass`, its row (and the names of any new features) in
-// `class_table` of residual_parameters.cpp, and the features of its shapes in model/residual/
+// `class_table` of residual_classes.cpp, and the features of its shapes in model/residual/
 // (`features.cpp` for operations that libraries run). Fit, overlays, schema, `ridge calibrate
 // --full` and documentation follow from the table. Any implementation may have classes. A
 // correction holds for the one it was fitted to (`implementation`), or for all implementations of a
