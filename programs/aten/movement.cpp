@@ -289,6 +289,26 @@ std::optional<Understood> fill(const Subject& subject) {
                   OperatorFamily::fill, x->elements(), size_of(type));
 }
 
+/// (gradient, sizes, ...): the gradient of a part, in zeros of the size of the whole.
+std::optional<Understood> part_of_zeros(const Subject& subject) {
+    const Tensor* const part = subject.call.tensor(0);
+    if (part == nullptr || part->elements() < 1) return {};
+    std::int64_t whole = 1;
+    constexpr std::int64_t most = std::int64_t{1} << 40U;  // a damaged trace can give any number
+    for (const std::int64_t size : subject.call.wholes(1)) {
+        if (size < 1 || size > most / whole) return {};
+        whole *= size;
+    }
+    if (whole < part->elements()) return {};
+    const ElementType type = type_of(*part, subject);
+    auto found = result(torch_step(model::Copy{.elements = std::max<std::int64_t>(1, whole / 2),
+                                               .type = data_type(type)}),
+                        OperatorFamily::fill, whole, size_of(type));
+    found.steps.push_back(
+        torch_step(model::Copy{.elements = part->elements(), .type = data_type(type)}));
+    return found;
+}
+
 /// One element per row, selected by its target.
 std::optional<Understood> picked(const Subject& subject, const Tensor* x, const Tensor* target) {
     if (x == nullptr || target == nullptr || x->elements() < 1) return {};
@@ -381,6 +401,10 @@ constexpr std::array movement_table{Rule{"copy", copy},
                                     Rule{"embedding_dense_backward", embedding_backward},
                                     Rule{"fill", fill},
                                     Rule{"zero", fill},
+                                    Rule{"ones_like", fill},
+                                    Rule{"zeros_like", fill},
+                                    Rule{"select_backward", part_of_zeros},
+                                    Rule{"slice_backward", part_of_zeros},
                                     Rule{"uniform", fill},
                                     Rule{"normal", fill},
                                     Rule{"bernoulli", fill},

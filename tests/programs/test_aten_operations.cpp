@@ -482,3 +482,16 @@ TEST_CASE("an operator that nobody modelled is not predicted from its bytes", "[
     CHECK_FALSE(operations_of(parse_call("aten::empty", "[]|[]|[]|[]")));
     CHECK_FALSE(operations_of(parse_call("aten::mm", bf16_pair + "|[[0,4],[4,0]]||")));
 }
+
+TEST_CASE("the gradient of a part is written into zeros of the whole", "[aten]") {
+    const auto found = operations_of(parse_call(
+        "aten::select_backward", R"(["float","ScalarList","Scalar","Scalar"]|[[64,32],[],[],[]]|)"
+                                 R"([[32,1],[],[],[]]|["","[64, 100, 32]","1","0"])"));
+    REQUIRE(found);
+    CHECK(found->result_elements == 64 * 100 * 32);
+    CHECK(found->steps.size() == 2);
+    const auto smaller = operations_of(parse_call(
+        "aten::select_backward", R"(["float","ScalarList"]|[[64,32],[]]||["","[8, 8]"])"));
+    REQUIRE(smaller);
+    CHECK_FALSE(smaller->ruled);  // the whole is smaller than its part: only the bytes are known
+}
