@@ -11,6 +11,9 @@ namespace {
 /// do not vary stays comparable.
 constexpr double least_half_width = 0.25;
 
+/// Of the launches of all kernels of a call, a correction leaves at least this part: 1 / 1.2. (K3)
+constexpr double most_off_launch = 1.2;
+
 /// std::max by value, which compilers turn into one instruction for several numbers.
 double larger(double one, double other) {
     return one > other ? one : other;
@@ -80,6 +83,11 @@ bool apply_correction(Prediction& prediction, Time kernels, const Operation& ope
     Prediction& p = prediction;
     Time least = std::max(p.lower_bound, machine.kernel_floor);
     if (p.bandwidth > Bandwidth{}) least = std::max(least, p.work.dram() / p.bandwidth);
+    // In a stream, the term of the launches holds what the host adds.
+    for (const Term& term : p.terms) {
+        if (term.resource != Resource::launch || execution.launch == LaunchMode::stream) continue;
+        least = std::max(least, term.time / most_off_launch);
+    }
     const bool torch = is_torch(features->residual_class);
     if (torch && machine.memory && machine.memory->torch) {
         least = std::max(least, machine.kernel_floor + machine.memory->torch->first_l2);

@@ -31,6 +31,7 @@ REASONS = {
     ("model/moe/time.cpp", "0.995"): "all but rounding",
     ("model/residual/features_kernels.cpp", "0.125"): "an eighth: rate of fp32 beside 16 bits",
     ("programs/advice.cpp", "1.03"): "a rule of advice: what is worth saying",
+    ("programs/report/operator_rows.cpp", "0.125"): "an eighth of the L2: what fits beside other tensors (S10)",
     ("programs/report/trace_report.cpp", "1.005"): "rounding of printed times",
     ("programs/traffic/histogram.cpp", "1.96"): "95 % of the normal distribution",
     ("programs/traffic/random.cpp", "0.693147180559945309417"): "natural logarithm of two",
