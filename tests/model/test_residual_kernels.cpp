@@ -117,7 +117,7 @@ TEST_CASE("with corrections, cold is never faster than warm", "[residual][proper
         REQUIRE(cold.low <= cold.time);
         REQUIRE(cold.high >= cold.time);
     }
-    CHECK(corrected > cases / 4);
+    CHECK(corrected > cases / 5);
 }
 
 TEST_CASE("with corrections, multiples of 32 are not slower than their neighbours", "[residual]") {
