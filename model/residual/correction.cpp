@@ -84,9 +84,11 @@ bool apply_correction(Prediction& prediction, Time kernels, const Operation& ope
     Time least = std::max(p.lower_bound, machine.kernel_floor);
     if (p.bandwidth > Bandwidth{}) least = std::max(least, p.work.dram() / p.bandwidth);
     // In a stream, the term of the launches holds what the host adds.
-    for (const Term& term : p.terms) {
-        if (term.resource != Resource::launch || execution.launch == LaunchMode::stream) continue;
-        least = std::max(least, term.time / most_off_launch);
+    if (execution.launch != LaunchMode::stream) {
+        for (const Term& term : p.terms) {
+            if (term.resource == Resource::launch)
+                least = std::max(least, term.time / most_off_launch);
+        }
     }
     const bool torch = is_torch(features->residual_class);
     if (torch && machine.memory && machine.memory->torch) {

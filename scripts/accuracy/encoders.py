@@ -13,6 +13,8 @@ import pathlib
 import subprocess
 import sys
 
+from errors import mean_size
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BESIDE = ("image tokens", "audio tokens", "scaled embedding")
 
@@ -39,10 +41,10 @@ def main():
             continue
         kernels, time = predicted(options.ridge, options.gpu, row)
         error = time / float(row["time_us"]) - 1.0
-        errors.append(abs(error))
+        errors.append(error)
         what = f"{row['batch']} x {row['audio']} s" if row["audio"] else f"{row['images']} x {row['width']}x{row['height']}"
         print(f"{row['model']:36} {what:>14} {row['kernels']:>8} {kernels:9} {row['time_us']:>10} {time:10.0f} {100 * error:6.1f} %")
-    print(f"mean error {100 * sum(errors) / len(errors):.1f} % over {len(errors)} rows")
+    print(f"mean error {100 * mean_size(errors):.1f} % over {len(errors)} rows")
     return 0
 
 

@@ -9,7 +9,7 @@ bf16, with transformers' eager code and SDPA, and encodes images of a size or ch
 the sum of their times, and the time between synchronisations, which the prediction does not know apart; and power and energy by
 NVML's counter over three seconds of repeated calls (method in energy_counter.py).
 --check runs one call of each model on the CPU with two layers: it tells whether the model's code takes these inputs.
-Limits: --cases of one size for all images; a model that is not built or does not run is a row with the reason.
+Limits: all images of a row have one size; a model that is not built or does not run is a row with the reason.
 """
 import argparse
 import csv
@@ -124,7 +124,7 @@ class Repeated:
         pass
 
 
-def energy_of(call, counter, wall_s):
+def energy_of(call, counter):
     """Power, joules of one call, and their error, over three seconds."""
     torch.cuda.synchronize()
     counter.restart()
@@ -150,7 +150,7 @@ def measure(call, counter):
         call()
     walls, _ = MODELS.timed(call)
     kernels, total, memsets, copies = MODELS.profile(Repeated(call), None, {})
-    return {"kernels": kernels, "time_us": round(total, 2), "memsets": memsets, "copies": copies, "wall_us": round(statistics.median(walls), 2), **energy_of(call, counter, 3.0)}
+    return {"kernels": kernels, "time_us": round(total, 2), "memsets": memsets, "copies": copies, "wall_us": round(statistics.median(walls), 2), **energy_of(call, counter)}
 
 
 def leaves(value):
