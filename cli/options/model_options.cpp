@@ -366,15 +366,17 @@ void ModelOptions::check_phase(const programs::Request& request) const {
     check_type(request.type, 4, "dtype",
                "fp32, tf32, fp16 or bf16; --quantise for smaller weights");
     check_type(request.cache_type, 6, "kv-dtype", "fp32, tf32, fp16, bf16, fp8 or int8");
-    const auto refuse = [](bool given, const char* option, const char* phase) {
-        if (given) throw InputError(std::string(option) + ": only for --phase " + phase);
+    const auto refuse = [](bool given, const char* option, const char* phase,
+                           const char* hint = "") {
+        if (given) throw InputError(std::string(option) + ": only for --phase " + phase, {}, hint);
     };
     if (!request.training()) {
         refuse(!amp_.empty(), "amp", "train");
         refuse(checkpoint_ != "none", "checkpoint", "train");
         refuse(optimizer_ != "adamw", "optimizer", "train");
         refuse(request.zero != 0, "zero", "train");
-        refuse(request.data_parallel != 1, "gpus", "train");
+        refuse(request.data_parallel != 1, "gpus", "train",
+               "--tp divides a step of inference among GPUs; `ridge plan --gpus` finds a layout");
     }
     if (request.phase != programs::Phase::prefill) {
         refuse(!image_.empty(), "image", "prefill");

@@ -233,6 +233,7 @@ TEST_CASE("ridge model refuses options that do not apply") {
         const std::string words(option);
         refused(step + "--" + words, words.substr(0, words.find(' ')) + ": only for --phase train");
     }
+    refused(step + "--gpus 2", "--tp divides a step");
     refused(step + "--phase train --zero 2", "zero: ZeRO needs several GPUs");
     refused(step + "--ep 2", "ep: gpt2 has no experts");
     refused(step + "--dtype nvfp4", "dtype: not nvfp4");
