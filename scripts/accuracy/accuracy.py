@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes docs/accuracy.md, the details in docs/accuracy/ and their pictures: how far predictions are
-from measured times. The page opens with five lines taken from its own tables. The detail pages hold every
-class, the counters and the ten largest errors of each class.
+"""Writes the marked parts of docs/accuracy.md, the details in docs/accuracy/ and their pictures: how far predictions are
+from measured times. What stands outside of the marks is written by hand and stays. The page opens with lines taken
+from its own tables. The detail pages hold every class, the counters and the ten largest errors of each class.
 
 Usage: scripts/accuracy/accuracy.py RIDGE [--reference TABLES] [--judge RECORDS] [--judge-h100 RECORDS]
 RIDGE is the program. TABLES is a folder of public measurements as CSV tables (columns as in
@@ -29,20 +29,12 @@ import left_out
 import published
 import record_files
 import torch_accuracy  # noqa: E402: beside this script
-from accuracy_texts import (CALIBRATE, CHARTS, DETAILS, HEAD, HISTORY, LEFT_HEAD, LEFT_OUT, LISTS_HEAD, NOT_JUDGED, PUBLIC, PUBLISHED_HEAD, RANDOM,
-                            SEEDS, SUITE, TITLES, TRAINED)
+from accuracy_texts import CHARTS, DETAILS, LEFT_HEAD, LEFT_OUT, LISTS_HEAD, NOT_JUDGED, PUBLIC, PUBLISHED_HEAD, RANDOM, SEEN, SUITE, TITLES
+from marked import part_of, with_part, with_parts
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "accuracy.md"
 LISTS = ROOT / "docs" / "accuracy"
-START = "<!-- public: from here -->\n"
-END = "<!-- public: to here -->\n"
-LEFT = "<!-- left out: from here -->\n"
-LEFT_END = "<!-- left out: to here -->\n"
-JUDGED = "<!-- judged: from here -->\n"
-JUDGED_END = "<!-- judged: to here -->\n"
-CALIBRATED = "<!-- calibrated: from here -->\n"
-CALIBRATED_END = "<!-- calibrated: to here -->\n"
 TRAINING = ("h200-sxm", "h200-sxm-fit", "h200-sxm-random", "h200-sxm-corrections", "h100-sxm", "h100-sxm-corrections")
 JUDGED_BEFORE = (315, 316, 317, 318, 319, 320, 321)  # judged earlier fits, before the last training records; no fit has seen them
 CALIBRATION = ("h100-sxm", "h100-sxm-corrections")  # what `ridge calibrate --full` measured on an H100
@@ -355,12 +347,8 @@ def judged_part(ridge, folder, training, name, options=()):
     devices = sorted({f"{record['device']['name']}, driver {record['device']['driver']}" for record in rows})
     named = ("seed " if len(seeds) == 1 else "seeds ") + " and ".join(filter(None, [", ".join(map(str, seeds[:-1])), str(seeds[-1])]))
     when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
-    return (f"{len(rows)} shapes of {named}, measured {when} ({'; '.join(devices)}); no fit has seen them. {HISTORY}\n\n" +
+    return (f"{len(rows)} shapes of {named}, measured {when} ({'; '.join(devices)}); no fit has seen them.\n\n" +
             seed_rows(ridge, folder, seeds, options) + "\n" + record_part(ridge, folder, name, options=options))
-
-
-def kept(page, start, end):
-    return page[page.index(start) + len(start):page.index(end)] if start in page else NOT_JUDGED
 
 
 def main():
@@ -372,28 +360,30 @@ def main():
     arguments = parser.parse_args()
     ridge = arguments.ridge
     old = PAGE.read_text(encoding="utf-8")
-    judged = judged_part(ridge, arguments.judge, TRAINING, "judged") if arguments.judge else kept(old, JUDGED, JUDGED_END)
-    calibrated = (judged_part(ridge, arguments.judge_h100, CALIBRATION, "calibrated", OVERLAYS) if arguments.judge_h100 else
-                  kept(old, CALIBRATED, CALIBRATED_END))
-    public = public_part(ridge, arguments.reference) if arguments.reference else kept(old, START, END)
+    parts = {}
+    parts["judged"] = judged_part(ridge, arguments.judge, TRAINING, "judged") if arguments.judge else part_of(old, "judged") or NOT_JUDGED
+    if arguments.judge_h100:
+        parts["calibrated"] = judged_part(ridge, arguments.judge_h100, CALIBRATION, "calibrated", OVERLAYS)
+    parts["before calibration"] = before_calibration(ridge)
+    parts["public"] = public_part(ridge, arguments.reference) if arguments.reference else part_of(old, "public")
     before = (LISTS / "left-out.md").read_text(encoding="utf-8")
-    left = left_out.part(ridge, arguments.reference) if arguments.reference else kept(before, LEFT, LEFT_END)
-    lists = ", ".join(f"[{title}](accuracy/{name}.md)" for name, title in TITLES.items())
-    write_details("left-out", LEFT_HEAD + LEFT + left + LEFT_END)
+    left = left_out.part(ridge, arguments.reference) if arguments.reference else part_of(before, "left out")
+    write_details("left-out", with_part(LEFT_HEAD, "left out", left))
     write_details("published", PUBLISHED_HEAD + published.part(ridge))
-    torch, torch_summary = torch_accuracy.part(ridge)
+    torch, parts["torch"] = torch_accuracy.part(ridge)
     write_details("torch", torch)
-    training = "".join(training_line(ridge, *each) for each in (("h200-sxm", "suite", SUITE), ("h200-sxm-random", "random", RANDOM)))
-    PAGE.write_text(HEAD.format(lines=opening(ridge, judged, public, left, torch_summary), lists=lists) + SEEDS + JUDGED + judged + JUDGED_END +
-                    CALIBRATE.format(before=before_calibration(ridge)) + CALIBRATED + calibrated + CALIBRATED_END + torch_summary + "\n" + START + public + END + LEFT_OUT + left_summary(left) + TRAINED + training, encoding="utf-8")
+    parts["left out"] = LEFT_OUT + left_summary(left)
+    parts["seen"] = SEEN + "".join(training_line(ridge, *each) for each in (("h200-sxm", "suite", SUITE), ("h200-sxm-random", "random", RANDOM)))
+    parts["opening"] = opening(ridge, parts["judged"], parts["public"], left, parts["torch"])
+    PAGE.write_text(with_parts(old, parts), encoding="utf-8")
 
 
 def before_calibration(ridge):
     """Errors on the H100's judging shapes without the calibration."""
     rows = [row for group in record_rows(ridge, "records/h100-sxm-judge").values() for row in group]
     errors = [abs(row.error) for row in rows]
-    return (f"mean {100 * sum(errors) / len(errors):.1f} %, 90 % within {100 * quantile(errors, 9):.1f} %, "
-            f"{100 * sum(row.inside for row in rows) / len(rows):.1f} % inside the band")
+    return (f"Mean {100 * sum(errors) / len(errors):.1f} %, 90 % within {100 * quantile(errors, 9):.1f} %, "
+            f"{100 * sum(row.inside for row in rows) / len(rows):.1f} % inside the band.")
 
 
 def training_line(ridge, folder, name, head):

@@ -21,6 +21,8 @@ import statistics
 import subprocess
 import tempfile
 
+from marked import with_part
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GPUS = {"h200-sxm": "H200", "b200": "B200", "l40s": "L40S"}
 OPERATIONS = ["matmul", "attention", "moe"]
@@ -30,7 +32,6 @@ LEFT_AT_ONE = {"batch", "tp", "ep"}  # not part of the text where they are 1
 REACH = {"products bf16": 5, "products fp8": 5, "products fp8_block": 8, "products nvfp4": 6, "prefill": 6, "decode": 6,
          "decode, 8-bit cache": 6, "encoder": 8, "experts": 12}
 REACH_OF_ADA = {"products bf16": 7, "products fp8": 7, "decode": 8}
-BEGIN, END = "<!-- engines: from here -->", "<!-- engines: to here -->"
 SUMMARY_HEAD = ["kernels", "GPU", "reach", "rows", "mean", "median", "p90", "in band", "single", "pairs", "analytic", "five folds"]
 KERNEL_HEAD = ["kernels", "GPU", "engine", "kernel", "rows", "mean", "median", "p90", "bias", "in band", "single", "pairs", "analytic"]
 
@@ -207,12 +208,6 @@ def own(ridge, folder):
     return table_of(["kernel", "phase", "rows", "mean", "median", "bias", "in band"], rows)
 
 
-def put(page, text):
-    whole = page.read_text(encoding="utf-8")
-    head, rest = whole.split(BEGIN)
-    page.write_text(f"{head}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}", encoding="utf-8")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--ridge", default="build/dev/ridge")
@@ -227,7 +222,8 @@ def main():
         pages = {"accuracy.md": summary(groups, cross) + "\n\n" + of_refused(refused), "accuracy/engines.md": by_kernel(groups)}
         for name, text in pages.items():
             if arguments.write:
-                put(ROOT / "docs" / name, text)
+                page = ROOT / "docs" / name
+                page.write_text(with_part(page.read_text(encoding="utf-8"), "engines", text), encoding="utf-8")
             else:
                 print(text + "\n")
     if arguments.own:

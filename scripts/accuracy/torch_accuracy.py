@@ -4,12 +4,7 @@ import io
 import subprocess
 
 FOLDERS = (("H200", "records/h200-sxm-torch-judge"), ("H100", "records/h100-sxm-torch-judge"))
-SUMMARY = """
-## Judged blind: PyTorch 2.11 on an H200 and an H100
-
-Shapes of seeds that no fit has seen, with a cold, warm or dirty L2 ([all classes](accuracy/torch.md)).
-
-| kernels | GPU | records | mean | p90 | in band |
+SUMMARY = """| kernels | GPU | records | mean | p90 | in band |
 |---|---|---:|---:|---:|---:|
 """
 HEAD = """`scripts/measure/torch-kernels.py` draws shapes log-uniformly, including small and odd ones, and times the kernels by CUPTI activity with a cold, warm or dirty L2. The fits saw
@@ -84,20 +79,6 @@ them. Mean error and share in band, by the measured time:
 | kernels | """ + " | ".join(name for name, _ in EDGES) + " |\n" + "|---" * (len(EDGES) + 1) + "|\n"
 
 
-# Why sets of others can be worse: what `scripts/measure/usual-shapes.py` found on an H200 (records/h200-sxm-usual).
-USUAL = """
-**Why an independent set had rows 11 % off (57 to 64 % in band), tf32 19 % and int8 26 %**: 22 usual shapes of each (`records/h200-sxm-usual/usual.csv`, 2026-11-29, no fit
-has seen them) are 9 % off, 70 % in band, if asked as they were measured. Asked in the usual words they come out like that set:
-
-- *The L2 is not cold after zeros were written to flush it* (as most benchmarks do) but full of lines to be written back: `l2=dirty`. Asked with `l2=cold`, sums are 11.7 % off and
-  46 % in band (dirty: 4.7 and 86 %), softmax 11.8 and 36 % (9.5 and 50 %), all 11.1 and 58 %.
-- *Two events around a call hold its launch*: 2 to 3 us more than the kernel. Predicted as kernels, such times of softmax, norms and sums are 14 to 26 % off.
-- *PyTorch's int8 product has int32 results* and runs another kernel than cuBLASLt's int8 (`sm_80` tensor instructions). A question without `out_dtype` got the latter, 34 % too fast;
-  it gets the former now (10 % with a warm L2, 14 % dirty; k above 8192 is 25 to 35 % slow).
-- *tf32* is 8 to 10 % off by kernel and 11 to 15 % by events; again k of 14336 is worst (10 to 27 % slow): drawn shapes rarely have so long a k and few rows of tiles.
-"""
-
-
 def kind_of(row):
     """Rows of the table by time; none for other kernels."""
     if row["operation"] == "matmul":
@@ -140,4 +121,4 @@ def part(ridge):
             classes[gpu, operation, implementation] = rows
     lines = "".join(summary_line(*key, rows) for key, rows in sorted(families.items()))
     every = [row for rows in classes.values() for row in rows]
-    return text, SUMMARY + lines + outside_line(classes) + by_time(every) + USUAL
+    return text, SUMMARY + lines + outside_line(classes) + by_time(every)
