@@ -2,16 +2,20 @@
 """Measures the encoders of images and sound of transformers' models with random weights, and their energy.
 
     scripts/measure/torch-encoders.py --csv out.csv [--seconds 150] [--models qwen3-vl-8b-instruct,gemma-3-12b] [--check]
+    scripts/measure/torch-encoders.py --csv out.csv --operators o.jsonl --no-energy
 
 Each encoder with its projector is built from its preset in programs/presets (no download; the text model is cut to one layer), in
 bf16, with transformers' eager code and SDPA, and encodes images of a size or chunks of 30 s of sound. A row holds what
 `ridge model MODEL --image WxH --images N` and `--audio S` predict in their module `encoder`: kernels (no memsets, no copies),
 the sum of their times, and the time between synchronisations, which the prediction does not know apart; and power and energy by
-NVML's counter over three seconds of repeated calls (method in energy_counter.py).
+NVML's counter over three seconds of repeated calls (method in energy_counter.py), unless --no-energy.
+--operators keeps every distinct kernel of a call with its operator's shapes, count and time, as in torch-models.py; --traces a trace
+of each call that `ridge trace` reads.
 --check runs one call of each model on the CPU with two layers: it tells whether the model's code takes these inputs.
 Limits: all images of a row have one size; a model that is not built or does not run is a row with the reason.
 """
 import argparse
+import contextlib
 import csv
 import inspect
 import json
@@ -145,12 +149,22 @@ def energy_of(call, counter):
             "temperature_celsius": mean_of(counter.states, "temperature_celsius", start, end), "clock_hz": mean_of(counter.states, "sm_clock_hz", start, end)}
 
 
-def measure(call, counter):
+def measure(call, counter, operators, label):
     for _ in range(3):
         call()
     walls, _ = MODELS.timed(call)
-    kernels, total, memsets, copies = MODELS.profile(Repeated(call), None, {})
-    return {"kernels": kernels, "time_us": round(total, 2), "memsets": memsets, "copies": copies, "wall_us": round(statistics.median(walls), 2), **energy_of(call, counter)}
+    kernels, total, memsets, copies = MODELS.profile(Repeated(call), operators, label)
+    energy = energy_of(call, counter) if counter else {}
+    return {"kernels": kernels, "time_us": round(total, 2), "memsets": memsets, "copies": copies, "wall_us": round(statistics.median(walls), 2), **energy}
+
+
+def trace(call, folder, label):
+    """Writes the trace of one call, with shapes and types."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA, torch.profiler.ProfilerActivity.CPU], record_shapes=True) as run:
+        call()
+        torch.cuda.synchronize()
+    run.export_chrome_trace(str(folder / ("-".join(str(each) for each in label.values()) + ".json.gz")))
 
 
 def leaves(value):
@@ -174,11 +188,15 @@ def main():
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--models", default=",".join(CASES))
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--operators", type=pathlib.Path, help="a file for the kernels of each call, JSON lines")
+    parser.add_argument("--traces", type=pathlib.Path, help="a folder for a trace of each call")
+    parser.add_argument("--no-energy", action="store_true")
     options = parser.parse_args()
     device, layers = ("cpu", 2) if options.check else ("cuda", None)
-    counter = None if options.check else Counter()
+    counter = None if options.check or options.no_energy else Counter()
     end = time.monotonic() + options.seconds
-    with open(options.csv, "w", encoding="utf-8", newline="") as file:
+    with open(options.csv, "w", encoding="utf-8", newline="") as file, \
+            open(options.operators, "w", encoding="utf-8") if options.operators else contextlib.nullcontext() as operators:
         where = "CPU" if options.check else f"{torch.cuda.get_device_name()}, {MODELS.cpu_name()}, {platform.node() and 'Linux'}"
         file.write(f"# {where}, torch {torch.__version__}, transformers {transformers.__version__}\n")
         rows = csv.DictWriter(file, FIELDS)
@@ -194,7 +212,9 @@ def main():
                         model = build(name, device, layers) if model is None else model
                         with torch.inference_mode():
                             call = call_of(model, case, device)
-                            row.update({} if options.check else measure(call, counter))
+                            row.update({} if options.check else measure(call, counter, operators, dict(row)))
+                            if options.traces:
+                                trace(call, options.traces, row_of(name, case))
                             if options.check:
                                 print(torch.as_tensor(next(each for each in leaves(call()))).shape, flush=True)
                     except Exception as error:  # the reason is the row's answer

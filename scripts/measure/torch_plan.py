@@ -17,8 +17,8 @@ import torch.nn.functional as F
 
 from torch_streams import (DEVICE, SIZES, Case, Draw, backward_of, casts, cats, compiled,
                            compiled_rows, copies, embeddings, gathers, lessons, masks, normal, once,
-                           optimizers, pointwise, reductions, row_gradients, row_operations, scans,
-                           transposes, views)
+                           optimizers, pointwise, reductions, row_function, row_gradients,
+                           row_operations, scans, transposes, views)
 
 MOST_FLOP = {"bf16": 1.5e12, "fp16": 1.5e12, "tf32": 8e11, "fp32": 1e11, "int8": 2e12, "fp8": 2e12}
 
@@ -278,12 +278,95 @@ def dropouts(draw, count):
                    (" direction=backward" if backward else ""), name, make, draw.states(0.0, 0.3))
 
 
+# Of current models, read from programs/presets: width of the residual stream and of the MLP, of all queries and of all keys, and the vocabulary.
+MODELS = {"llama-3.1-8b": (4096, 14336, 4096, 1024, 128256), "llama-3.3-70b": (8192, 28672, 8192, 1024, 128256),
+          "qwen3-4b": (2560, 9728, 4096, 1024, 151936), "qwen3-32b": (5120, 25600, 8192, 1024, 151936),
+          "qwen2.5-7b": (3584, 18944, 3584, 512, 152064), "gemma-3-12b": (3840, 15360, 4096, 2048, 262208),
+          "gemma-3-27b": (5376, 21504, 4096, 2048, 262208), "mistral-small-24b": (5120, 32768, 4096, 1024, 131072),
+          "phi-4": (5120, 17920, 5120, 1280, 100352), "smollm2-1.7b": (2048, 8192, 2048, 2048, 49152),
+          "c4ai-command-a-03-2025": (12288, 36864, 12288, 1024, 256000), "modernbert-large": (1024, 2624, 1024, 1024, 50368)}
+
+# The same of models that judge: no fit sees their shapes.
+JUDGES = {"llama-3.2-3b": (3072, 8192, 3072, 1024, 128256), "qwen3-14b": (5120, 17408, 5120, 1024, 151936),
+          "mistral-nemo-12b": (5120, 14336, 4096, 1024, 131072), "olmo-2-7b": (4096, 11008, 4096, 4096, 100352),
+          "seed-oss-36b": (5120, 27648, 10240, 1024, 155136), "bert-base-uncased": (768, 3072, 768, 768, 30522)}
+
+
+def usual_tokens(draw, most):
+    """Rows of a product of a model: sequences that decode, a prompt, or a batch of prompts."""
+    if draw.chance(0.3):
+        return min(most, draw.pick([1, 2, 4, 8, 16, 32, 64, 128, 256]))
+    return min(most, draw.pick([512, 1024, 2048, 4096, 8192, 16384]) if draw.chance(0.6) else draw.size(64, most))
+
+
+def usual_products(draw, count, models=MODELS):
+    """Products of models: forward, the gradients of the input and of the weights, on 1 to 8 GPUs; only if asked for by name."""
+    while count > 0:
+        hidden, inner, queries, keys, vocabulary = models[draw.pick(models)]
+        ranks, dtype = draw.pick([1, 1, 1, 2, 4, 8]), draw.pick(("tf32",) * 3 + ("int8",) * 3 + ("bf16",) * 3 + ("fp16", "fp8", "fp8"))
+        outputs, inputs = draw.pick([((queries + 2 * keys) // ranks, hidden), (hidden, queries // ranks), (2 * inner // ranks, hidden),
+                                     (inner // ranks, hidden), (hidden, inner // ranks), (hidden, inner // ranks), (vocabulary // ranks, hidden)])
+        tokens = usual_tokens(draw, 16384)
+        kind = draw.pick(["forward", "forward", "forward", "input", "weights"])
+        if dtype == "fp8" or kind == "forward":
+            m, n, k, column = tokens, outputs, inputs, True
+        elif kind == "input":
+            m, n, k, column = tokens, inputs, outputs, False
+        else:
+            m, n, k, column = outputs, inputs, 1024 << draw.random.randint(0, 5), False
+        multiple = {"int8": 8, "fp8": 16}.get(dtype, 1)
+        m, n, k = max(m, 17) if dtype == "int8" else m, n // multiple * multiple, k // multiple * multiple
+        if 2.0 * m * n * k <= MOST_FLOP[dtype] and n * k + m * k + m * n <= 4e8:
+            count -= 1
+            yield product_case((dtype, m, n, k, column, False, 1), draw.states(dirty=0.5, warm=0.4))
+
+
+def usual_rows(draw, count, models=MODELS):
+    """Softmax, norms, losses and reductions along rows as wide as models are; only if asked for by name."""
+    functions = {"sum": torch.sum, "mean": torch.mean, "max": torch.amax, "argmax": torch.argmax}
+    for _ in range(count):
+        hidden, inner, _, _, vocabulary = models[draw.pick(models)]
+        name = draw.pick(["softmax", "softmax", "layernorm", "layernorm", "rmsnorm", "rmsnorm", "cross_entropy", *functions])
+        dtype = draw.pick(["bf16", "bf16", "bf16", "fp16", "fp32", "fp32"])
+        tokens, cols = usual_tokens(draw, 65536), hidden
+        if name == "softmax":
+            cols = draw.pick([128, 256, 512, 577, 1024, 1500, 2048, 4096, 8192, 32768])
+            tokens *= draw.pick([1, 8, 16, 32])
+        elif name == "cross_entropy":
+            cols = vocabulary
+        elif name == "rmsnorm" and draw.chance(0.3):
+            cols, tokens = 128, tokens * draw.pick([8, 32, 64])
+        elif name in functions:
+            cols = draw.pick([hidden, inner, vocabulary])
+        rows = max(1, min(tokens, (1 << 28) // cols))
+        backward = name not in functions and draw.chance(0.2)
+
+        def make(name=name, dtype=dtype, rows=rows, cols=cols, backward=backward):
+            if name in functions:
+                return once(functions[name], normal((rows, cols), dtype), 1)
+            function, inputs = row_function(name, rows, cols, dtype)
+            return backward_of(function, inputs) if backward else once(function, *inputs)
+        yield Case(f"{name} dtype={dtype} rows={rows} cols={cols}" + (" direction=backward" if backward else ""), "torch", make,
+                   draw.states(dirty=0.5, warm=0.4))
+
+
+def judging_products(draw, count):
+    """usual_products of other models; only if asked for by name."""
+    return usual_products(draw, count, JUDGES)
+
+
+def judging_rows(draw, count):
+    """usual_rows of other models; only if asked for by name."""
+    return usual_rows(draw, count, JUDGES)
+
+
 CLASSES = {pointwise: 150, casts: 30, masks: 36, copies: 40, transposes: 55, cats: 45, gathers: 45,
            scans: 28, reductions: 110, row_operations: 130, optimizers: 22, compiled: 48,
            products: 260, attentions: 170, views: 40}
 COMPILING = {"compiled", "compiled_rows", "compiled_products"}
 NAMED = {gradients: 150, embeddings: 60, dropouts: 60, lessons: 0, compiled_rows: 80,
-         row_gradients: 60, few_odd_products: 800, warm_products: 600, compiled_products: 170}  # only if asked for by name
+         row_gradients: 60, few_odd_products: 800, warm_products: 600, compiled_products: 170,
+         usual_products: 420, usual_rows: 260, judging_products: 260, judging_rows: 160}  # only if asked for by name
 
 
 def cases_of(seed, names):
