@@ -312,6 +312,11 @@ std::string words(const note::EngineKernel& engine) {
     return fmt::format("the time is that of the engine's kernel {}", engine.kernel.name());
 }
 
+std::string words(const note::PickedImplementation& picked) {
+    return fmt::format("impl {}: what {} picks for this shape", name_of(picked.implementation),
+                       picked.software.name());
+}
+
 std::string words(const note::HostBound& host) {
     return fmt::format(
         "the call waits for the host; replayed in a graph, its kernels would take {}",

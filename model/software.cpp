@@ -57,6 +57,7 @@ void choose_implementation(const Operation& operation, const Execution& asked, S
     }
     run.execution.implementation = rule->implementation;
     if (rule->recipe != nullptr) run.kernel = kernel_of(*rule, *run.machine);
+    if (rule->recipe == nullptr && rule->when != nullptr) run.picks = rule->software;
     if (run.kernel != nullptr) run.refusal = engine_refusal(operation, *run.kernel, *run.machine);
     if (run.asked.is_usual()) return;
     if (rule->software != run.asked) run.used = rule->software;
@@ -77,7 +78,8 @@ SoftwareRun run_of(const Operation& operation, const Execution& execution, const
                     .refusal = {},
                     .asked = {},
                     .used = {},
-                    .fitted = {}};
+                    .fitted = {},
+                    .picks = {}};
     run.execution.software = {};
     run.execution.kernel = {};
     run.execution.mode = RunMode::usual;
@@ -108,6 +110,10 @@ SoftwareRun run_of(const Operation& operation, const Execution& execution, const
 }
 
 void note_software(const SoftwareRun& run, Prediction& prediction) {
+    if (!run.picks.is_usual()) {
+        prediction.note(note::PickedImplementation{.software = run.picks,
+                                                   .implementation = run.execution.implementation});
+    }
     if (!run.used.is_usual()) {
         widen_for_stand_in(prediction, StandIn::other_software);
         prediction.note(note::OtherSoftware{.asked = run.asked, .used = run.used});

@@ -27,6 +27,7 @@ struct SoftwareRun {
     SoftwareChoice asked;   ///< with its version; the usual choice if none was asked for
     SoftwareChoice used;    ///< whose kernels run, if it is other software
     SoftwareChoice fitted;  ///< the version that the parameters were fitted to, if another
+    SoftwareChoice picks;   ///< whose rule chose the implementation by the shape, if one did
 };
 
 [[nodiscard]] constexpr bool is_chosen(const Execution& execution) {

@@ -160,7 +160,8 @@ std::vector<KernelRule> usual_rules(std::span<const StackPart> stack) {
         add_rules(*part.software, all);
         std::copy_if(all.begin(), all.end(), std::back_inserter(rules), [](const KernelRule& rule) {
             const auto& kinds = rule.operations;
-            return rule.mode != RunMode::usual ||
+            const bool by_shape = rule.when && !rule.recipe;
+            return rule.mode != RunMode::usual || by_shape ||
                    (rule.recipe && std::any_of(kinds.begin(), kinds.end(), &runs_in_engines_only));
         });
     }

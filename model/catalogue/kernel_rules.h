@@ -18,7 +18,7 @@ namespace ridge::model {
 [[nodiscard]] std::vector<KernelRule> rules_of(std::span<const Software> all,
                                                const Software& software);
 
-/// For no choice: the rules that name a mode, of every part of the stack.
+/// For no choice: the rules that name a mode or pick an implementation by shape, of every part of the stack.
 [[nodiscard]] std::vector<KernelRule> usual_rules(std::span<const StackPart> stack);
 
 }  // namespace ridge::model

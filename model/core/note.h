@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "hardware/quantity.h"
+#include "model/core/implementation.h"
 #include "model/core/software_choice.h"
 
 namespace ridge::model {
@@ -162,6 +163,12 @@ struct EngineKernel {
     KernelChoice kernel;
 };
 
+/// The implementation that the software picks for this shape.
+struct PickedImplementation {
+    SoftwareChoice software;
+    Implementation implementation = Implementation::automatic;
+};
+
 /// The host takes longer over an eager call than the GPU, which would need `kernels` in a graph.
 struct HostBound {
     Time kernels;
@@ -177,6 +184,6 @@ using Note =
                  note::WholeBursts, note::Serialised, note::DoesNotFit, note::UnsplitKeys,
                  note::EstimatedKernel, note::ProductAlone, note::PointwiseAfter, note::BiasSpread,
                  note::PaddedOperands, note::OtherSoftware, note::OtherVersion, note::EngineKernel,
-                 note::HostBound, note::ResidentWarps>;
+                 note::PickedImplementation, note::HostBound, note::ResidentWarps>;
 
 }  // namespace ridge::model

@@ -59,6 +59,43 @@ TEST_CASE("software and mode choose implementation, launch and parameters", "[so
     same("all_reduce bytes=1Mi gpus=8", "software=nccl-2.29.2 mode=graph", "launch=graph");
 }
 
+TEST_CASE("PyTorch's attention is the backend that it picks", "[software]") {
+    const auto picked = [](const std::string& gpu, const std::string& text) {
+        CAPTURE(gpu);
+        const Prediction found =
+            prediction_of("attention batch=2 seq=1024 " + text, all_gpus().machine(gpu));
+        const auto* const note = noted<note::PickedImplementation>(found);
+        return std::string(note == nullptr ? "-" : name_of(note->implementation));
+    };
+    // As measured on an H200 (records/torch-models/h200-sdpa.csv).
+    for (const std::string software : {"software=pytorch ", "software=transformers "}) {
+        CHECK(picked("h200-sxm", software + "heads=16 head_dim=128 dtype=bf16") == "torch-cudnn");
+        CHECK(picked("h200-sxm", software + "heads=16 head_dim=72 dtype=fp16") == "torch-cudnn");
+        CHECK(
+            picked("h200-sxm", software + "heads=16 head_dim=256 dtype=bf16 direction=backward") ==
+            "torch-cudnn");
+        CHECK(picked("h200-sxm", software + "heads=16 head_dim=100 dtype=bf16") == "torch-flash");
+        CHECK(picked("h200-sxm", software + "heads=16 head_dim=64 dtype=fp32") ==
+              "torch-efficient");
+        CHECK(picked("h200-sxm", software + "heads=16 head_dim=320 dtype=bf16") ==
+              "torch-efficient");
+    }
+    // From PyTorch's code: grouped heads in fp32 suit no fused backend; other GPUs prefer flash.
+    CHECK(picked("h200-sxm", "heads=16 kv_heads=4 head_dim=64 dtype=fp32 software=pytorch") ==
+          "torch-math");
+    CHECK(picked("b200", "heads=16 head_dim=128 software=pytorch") == "torch-cudnn");
+    CHECK(picked("a100-sxm-80gb", "heads=16 head_dim=128 software=pytorch mode=compiled") ==
+          "torch-flash");
+    // It has no sliding window, which a mask would stand for; and impl decides where it is given.
+    CHECK(picked("h200-sxm", "heads=16 head_dim=128 causal window=64 software=pytorch") == "-");
+    CHECK(picked("h200-sxm", "heads=16 head_dim=128 software=pytorch impl=torch-flash") == "-");
+    CHECK(picked("h200-sxm", "heads=16 head_dim=128") == "-");
+    const Machine h200 = all_gpus().machine("h200-sxm");
+    const std::string call = "attention batch=2 heads=16 seq=1024 head_dim=128 ";
+    CHECK(time_of(call + "software=pytorch", h200) == time_of(call + "impl=torch-cudnn", h200));
+    CHECK(time_of(call + "mode=eager", h200) == time_of(call + "impl=torch-cudnn", h200));
+}
+
 TEST_CASE("both fields unset change nothing", "[software]") {
     const Machine machine = all_gpus().machine("h200-sxm");
     const Machine alone = make_machine(all_gpus().at("h200-sxm"));
