@@ -59,6 +59,7 @@ enum class Op : std::uint8_t {
     merged_indexed,
     merged_norm,
     normalised,
+    patches,
     picked,
     release,
     repeat,
@@ -72,6 +73,7 @@ enum class Op : std::uint8_t {
     split_group,
     sum_of_rows,
     together,
+    transposed,
     unary,
     unmodelled,
     with_gradient

@@ -46,7 +46,9 @@ model::Execution in_engine(const Entry& entry, const model::Machine& machine) {
 
 /// The operation, at the entry's position between a warm and a cold L2 cache. (S10)
 model::Outcome operation_of(const Entry& entry, const model::Machine& machine) {
-    const model::Execution execution = in_engine(entry, machine);
+    model::Execution execution = in_engine(entry, machine);
+    // A machine without its files of software does not know what a framework picks.
+    if (!machine.software) execution.mode = model::RunMode::usual;
     if (entry.from_dram <= 0.0) return model::predict(entry.operation, execution, machine);
     model::WarmAndCold both = model::predict_warm_and_cold(entry.operation, execution, machine);
     auto* const warm = std::get_if<model::Prediction>(&both.warm);
@@ -146,7 +148,6 @@ model::Outcome predict(const Entry& entry, const model::Machine& machine) {
         prediction->high *= factor;
         prediction->limiter = time > least ? model::Resource::issue : model::Resource::latency;
     }
-    spread_band(*prediction, entry.spread);
     return outcome;
 }
 

@@ -65,7 +65,6 @@ struct Entry {
     double from_dram = 0.0;
     Time least{};          ///< of one launch, if that is longer than an empty kernel
     double stretch = 1.0;  ///< factor on the operation's time, for a less efficient kernel (W4)
-    double spread = 0.0;   ///< ln: what a time by rule adds to either side of the band (W30)
     std::optional<KernelWork> work{};    ///< gives the time if the operation does not
     std::optional<KernelWork> beside{};  ///< work left out by the operation, run after it
     bool overlapped = false;             ///< runs concurrently with the kernels, in its own stream

@@ -70,6 +70,7 @@ enum class KernelKind : std::uint8_t {
     table_sort,    ///< of the indices, for the gradient of a table: a to c as in gather
     table_sums,    ///< the gradient of the table of a gather: a to c as in gather
     product,       ///< a: m, b: n, c: k, d: batch
+    transpose,     ///< a: rows, b: columns, d: batch
     attention,     ///< by AttentionShape
     experts,       ///< a grouped product: a: rows, b: n, c: k, d: experts
     optimizer,     ///< a: elements; inputs: tensors read and written
@@ -81,8 +82,9 @@ enum class KernelKind : std::uint8_t {
     small          ///< a: bytes; much less work than the launch takes
 };
 
-/// Layout of a product's operands: y = x W^T, dx = dy W, dW = dy^T x.
-enum class ProductForm : std::uint8_t { forward, input_gradient, weight_gradient, plain };
+/// Layout of a product's operands: y = x W^T, dx = dy W, dW = dy^T x; or a convolution whose filters do
+/// not overlap, as a product of patches. (W30)
+enum class ProductForm : std::uint8_t { forward, input_gradient, weight_gradient, plain, patches };
 
 /// An operation that serving engines have a kernel of their own for.
 using ServingOperation = std::variant<model::Recurrence, model::SparseAttention, model::TokenWise>;

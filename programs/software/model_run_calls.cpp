@@ -122,11 +122,11 @@ void ModelRun::check(const Call& c) const {
     const bool rows = c.op == Op::mean || c.op == Op::softmax || c.op == Op::layer_norm ||
                       c.op == Op::fused_norm || c.op == Op::merged_norm || c.op == Op::grouped ||
                       attends || c.op == Op::repeated || c.op == Op::expert_block || recurs ||
-                      chooses;
-    const std::size_t sizes = recurs || c.op == Op::see        ? 6
-                              : c.op == Op::grouped || attends ? 4
-                              : chooses                        ? 2
-                                                               : 1;
+                      chooses || c.op == Op::transposed;
+    const std::size_t sizes = recurs || c.op == Op::see           ? 6
+                              : c.op == Op::grouped || attends    ? 4
+                              : chooses || c.op == Op::transposed ? 2
+                                                                  : 1;
     for (std::size_t i = 0; i < c.instruction.numbers; ++i) {
         if (c.n(i) < 0 || c.n(i) > most) fail("a size beyond any model");
         if (rows && i < sizes && c.n(i) == 0) fail("a size of zero");
@@ -257,6 +257,8 @@ Buffer ModelRun::moving_call(Call& c) {
             return run_.cat(std::move(x), std::move(y), c.n(0), c.name);
         case Op::gather_rows:
             return run_.gather_rows(x, c.n(0), c.n(1), c.n(2), c.name);
+        case Op::transposed:
+            return run_.transposed(x, c.n(0), c.n(1), c.name);
         case Op::repeated:
             return run_.repeated(std::move(x), c.n(0), c.name);
         case Op::assembled:
@@ -289,6 +291,8 @@ Buffer ModelRun::product_call(Call& c) {
             layer.weight = z;
             return apply(std::move(x), layer, c.name);
         }
+        case Op::patches:
+            return run_.patches(x, *c.weight, c.name);
         case Op::grouped:
             return run_.grouped(x, y, c.n(0), c.n(1), c.n(2), c.n(3), c.name);
         case Op::attention:
@@ -386,7 +390,8 @@ Buffer ModelRun::attention_call(Call& c) {
                                    .queries = c.n(1),
                                    .keys = c.n(1),
                                    .head_dim = c.n(4),
-                                   .value_dim = c.n(5)};
+                                   .value_dim = c.n(5),
+                                   .masked = c.n(6) != 0};
         return run_.attention(c.in[0], c.in[1], c.in[2], whole, c.name);
     }
     const bool causal = architecture_.value("causal") > 0;

@@ -96,6 +96,10 @@ model::Operation product_of(const StepKernel& k) {
         case ProductForm::weight_gradient:
             op.a_layout = model::Layout::column_major;
             break;
+        case ProductForm::patches:
+            op.b_layout = model::Layout::column_major;
+            op.type = op.output = DataType::fp32;  // it multiplies on the vector pipe
+            break;
         case ProductForm::input_gradient:
         case ProductForm::plain:
             break;
@@ -183,6 +187,8 @@ model::Operation operation_of(const StepKernel& k, const Recorder& recorder) {
                                  .type = k.in};
         case KernelKind::product:
             return product_of(k);
+        case KernelKind::transpose:
+            return model::Transpose{.rows = k.a, .cols = k.b, .type = k.in, .batch = k.d};
         case KernelKind::attention:
             return attention_of(recorder.attentions()[static_cast<std::size_t>(k.attention)], k.in);
         case KernelKind::experts:
@@ -271,6 +277,10 @@ double compiled_attention(const AttentionShape& s) {
     return s.backward ? cost("stretch.masked_backward") : masked_attention_stretch(s.queries);
 }
 
+bool is_of_tower(const StepKernel& k, Software software) {
+    return k.module == Module::encoder && software == Software::transformers;
+}
+
 /// Kernels that are slower than the operation that represents them (W4): a grouped product against
 /// a batched one of cuBLAS, cuDNN's attention against flash3 or with a mask tensor, and foreach
 /// kernels against a copy.
@@ -280,9 +290,11 @@ double stretch_of(const StepKernel& k, const Recorder& recorder, Software softwa
     if (k.kind == KernelKind::log_softmax && k.inputs > 1) return cost("stretch.log_softmax");
     if (k.kind == KernelKind::experts) return grouped_stretch();
     if (k.kind == KernelKind::optimizer) return cost("stretch.optimizer");
+    if (k.form == ProductForm::patches) return cost("stretch.patches");
     if (k.kind != KernelKind::attention) return 1.0;
     const AttentionShape& s = recorder.attentions()[static_cast<std::size_t>(k.attention)];
     if (software == Software::compiled) return compiled_attention(s);
+    if (is_of_tower(k, software)) return s.masked ? masked_attention_stretch(s.queries) : 1.0;
     if (s.masked && s.queries > 1) return cost("stretch.masked_eager");
     return s.queries > 1 ? cost("stretch.prompt") : 1.0;
 }
@@ -313,6 +325,9 @@ model::Execution execution_of(const StepKernel& k, Software software) {
             execution.l2 = model::L2State::cold;
             break;
         case KernelKind::attention:
+            // The heads of towers have odd widths: the backend that PyTorch picks knows them. (W30)
+            if (is_of_tower(k, software)) execution.mode = model::RunMode::eager;
+            break;
         case KernelKind::collective:
             break;
         default:
@@ -389,10 +404,6 @@ Entry entry_of(const Recorder::Counted& counted, const Recorder& recorder, const
     entry.name = k.name;
     if (k.kind == KernelKind::unmodelled) entry.unmodelled = "its time is not modelled";
     entry.module = k.module;
-    if (k.module == Module::encoder && request.software == Software::transformers) {
-        entry.stretch *= cost("encoder.stretch");
-        entry.spread = cost("encoder.spread");
-    }
     entry.pass = k.pass;
     entry.first_layer = counted.layer;
     entry.overlapped = k.kind == KernelKind::collective && k.d == 0;

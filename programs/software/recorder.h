@@ -251,6 +251,12 @@ class Recorder {
     [[nodiscard]] Buffer sum_of_rows(Buffer x, std::int64_t rows, std::int64_t group,
                                      std::int64_t columns, std::string_view name);
     void sort(std::int64_t elements, std::string_view name);
+    /// A contiguous copy of matrices of `rows` by `columns` that are stored by columns; what is added to
+    /// them on the way takes hardly longer. Forward only.
+    [[nodiscard]] Buffer transposed(const Buffer& x, std::int64_t rows, std::int64_t columns,
+                                    std::string_view name);
+    /// A convolution whose filters do not overlap, of patches as rows. Forward only.
+    [[nodiscard]] Buffer patches(const Buffer& x, const Linear& layer, std::string_view name);
     /// One product for each of `batch` matrices.
     void batched(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,
                  model::DataType type, std::string_view name,

@@ -107,6 +107,28 @@ void Recorder::sort(std::int64_t elements, std::string_view name) {
     }
 }
 
+Buffer Recorder::transposed(const Buffer& x, std::int64_t rows, std::int64_t columns,
+                            std::string_view name) {
+    const std::int64_t batch = ceil_divide(x.elements(), rows * columns);
+    Buffer out = allocate(x.elements(), x.type(), name);
+    launch({.kind = KernelKind::transpose,
+            .in = x.type(),
+            .out = x.type(),
+            .a = rows,
+            .b = columns,
+            .d = batch,
+            .name = name});
+    return out;
+}
+
+Buffer Recorder::patches(const Buffer& x, const Linear& layer, std::string_view name) {
+    const std::int64_t rows = x.elements() / layer.inputs;
+    Buffer out = allocate(rows * layer.outputs, x.type(), name);
+    product(ProductForm::patches, rows, layer.outputs, layer.inputs, x.type(),
+            static_cast<bool>(layer.bias), name);
+    return out;
+}
+
 void Recorder::batched(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,
                        DataType type, std::string_view name, ProductForm form) {
     launch({.kind = KernelKind::product,

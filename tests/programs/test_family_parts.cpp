@@ -1,7 +1,9 @@
 // Parts of families beside a decoder's layers: stages of a pipeline, images, sound, heads for further tokens,
 // encoders and heads of other kinds, caches that pool.
 #include <algorithm>
+#include <cmath>
 #include <string>
+#include <vector>
 
 #include "hardware/units.h"
 #include "model/catalogue/catalogue.h"
@@ -132,23 +134,53 @@ TEST_CASE("an image is patches, encoder layers and tokens") {
     CHECK(refusal(a, request) == "image, audio: a training step reads text");
 }
 
-TEST_CASE("encoders in eager transformers rest on a rule, in a wide band") {
-    const model::Machine machine = model::make_machine(model::catalogue().at("h200-sxm"));
-    struct Measured {  // one image or prompt of records/torch-models/h200-encoders.csv
-        const char* name;
-        std::int64_t width;
-        std::int64_t height;
-        std::int64_t audio;
-        double time_us;
-    };
-    for (const Measured& row :
-         {Measured{"qwen3-vl-8b-instruct", 1024, 768, 0, 13742.29},
-          Measured{"qwen2-vl-7b", 1036, 756, 0, 25477.62},
-          Measured{"mistral-small-3.1-24b-instruct-2503", 1036, 756, 0, 18722.34},
-          Measured{"qwen2-audio-7b", 0, 0, 30, 7954.77}}) {
-        CAPTURE(row.name);
-        Request request{.seq = 8192};
-        request.images = row.audio > 0 ? 0 : 1;
+struct Measured {  // records/torch-models/h200-encoders.csv
+    const char* name;
+    std::int64_t width;
+    std::int64_t height;
+    std::int64_t images;
+    std::int64_t audio;
+    std::int64_t batch;
+    double time_us;
+};
+const std::vector<Measured>& measured_encoders() {
+    static const std::vector<Measured> all{
+        Measured{"qwen3-vl-8b-instruct", 1024, 768, 1, 0, 1, 13742},
+        Measured{"qwen3-vl-8b-instruct", 1024, 768, 8, 0, 1, 105861},
+        Measured{"qwen3-vl-8b-instruct", 448, 448, 4, 0, 1, 12792},
+        Measured{"qwen3-vl-8b-instruct", 1920, 1088, 2, 0, 1, 109659},
+        Measured{"qwen2.5-vl-7b", 1036, 756, 1, 0, 1, 43788},
+        Measured{"qwen2.5-vl-7b", 1036, 756, 8, 0, 1, 319629},
+        Measured{"qwen2.5-vl-7b", 448, 448, 4, 0, 1, 42512},
+        Measured{"qwen2.5-vl-7b", 1932, 1092, 2, 0, 1, 224082},
+        Measured{"qwen2-vl-7b", 1036, 756, 1, 0, 1, 25478},
+        Measured{"qwen2-vl-7b", 448, 448, 8, 0, 1, 40840},
+        Measured{"qwen2-vl-7b", 1932, 1092, 2, 0, 1, 191980},
+        Measured{"gemma-3-12b", 896, 896, 1, 0, 1, 16546},
+        Measured{"gemma-3-12b", 896, 896, 8, 0, 1, 143308},
+        Measured{"gemma-3-12b", 896, 896, 24, 0, 1, 392222},
+        Measured{"mistral-small-3.1-24b-instruct-2503", 1036, 756, 1, 0, 1, 18722},
+        Measured{"mistral-small-3.1-24b-instruct-2503", 1036, 756, 4, 0, 1, 156961},
+        Measured{"mistral-small-3.1-24b-instruct-2503", 1540, 1540, 2, 0, 1, 324849},
+        Measured{"llama-4-scout-17b-16e", 336, 336, 1, 0, 1, 4128},
+        Measured{"llama-4-scout-17b-16e", 336, 336, 8, 0, 1, 18992},
+        Measured{"llama-4-scout-17b-16e", 336, 336, 32, 0, 1, 73924},
+        Measured{"qwen2-audio-7b", 0, 0, 0, 30, 1, 7955},
+        Measured{"qwen2-audio-7b", 0, 0, 0, 30, 8, 53940},
+        Measured{"qwen2-audio-7b", 0, 0, 0, 30, 24, 161016},
+        Measured{"voxtral-mini-3b-2507", 0, 0, 0, 30, 1, 8019},
+        Measured{"voxtral-mini-3b-2507", 0, 0, 0, 30, 8, 53943}};
+    return all;
+}
+
+TEST_CASE("encoders in eager transformers run the kernels that were measured") {
+    const model::Machine machine = model::Catalogue::embedded().machine("h200-sxm");
+    double sum = 0.0;
+    int inside = 0;
+    for (const Measured& row : measured_encoders()) {
+        CAPTURE(row.name, row.images, row.batch);
+        Request request{.batch = row.batch, .seq = 65536};
+        request.images = row.images;
         request.image_width = row.width;
         request.image_height = row.height;
         request.audio = row.audio;
@@ -160,17 +192,17 @@ TEST_CASE("encoders in eager transformers rest on a rule, in a wide band") {
             if (entry.module != Module::encoder) continue;
             const model::Outcome outcome = predict(entry, machine);
             const auto& part = std::get<model::Prediction>(outcome);
-            CHECK(part.evidence.grade() != model::Grade::measured);
             const auto count = static_cast<double>(entry.count);
             time += count * (part.time / units::us);
             low += count * (part.low / units::us);
             high += count * (part.high / units::us);
         }
-        CHECK(time == Approx(row.time_us).epsilon(0.25));
-        CHECK(low < row.time_us);
-        CHECK(high > row.time_us);
-        CHECK(high > 1.25 * time);
+        CHECK(time == Approx(row.time_us).epsilon(0.2));
+        sum += std::abs(time / row.time_us - 1.0);
+        inside += static_cast<int>(low < row.time_us && row.time_us < high);
     }
+    CHECK(sum < 0.10 * static_cast<double>(measured_encoders().size()));
+    CHECK(inside > 18);
 }
 
 TEST_CASE("towers of each family run in each software") {
