@@ -130,7 +130,7 @@ Outcome predict_engine(const Operation& operation, const SoftwareRun& run) {
     apply_engine(*prediction, operation, run.execution, *run.kernel, machine);
     settle_account(*prediction, machine);
     settle_terms(*prediction);
-    widen_for_foreign(*prediction);
+    widen_for_foreign(*prediction, machine);
     prediction->energy = energy_of(*prediction, type_of(operation), machine);
     return outcome;
 }
@@ -165,7 +165,7 @@ bool correct(Prediction& prediction, const Operation& operation, const Execution
 /// What comes after the time is known: terms and limiter, the band of foreign parameters, energy.
 void conclude(Prediction& prediction, const Operation& operation, const Machine& machine) {
     settle_terms(prediction);
-    widen_for_foreign(prediction);
+    widen_for_foreign(prediction, machine);
     prediction.energy = energy_of(prediction, type_of(operation), machine);
 }
 

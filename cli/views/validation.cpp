@@ -241,6 +241,8 @@ void write_rows(const Context& context, const Validation& validation,
                             {"gpu"},
                             {"measured_us"},
                             {"predicted_us"},
+                            {"low_us"},
+                            {"high_us"},
                             {"error"},
                             {"in_band"},
                             {"limiter"},
@@ -257,10 +259,11 @@ void write_rows(const Context& context, const Validation& validation,
             {canonical_text(question), std::string(name_of(question.operation)),
              std::string(name_of(question.execution.implementation)), comparison.device,
              exact(record.time().in(units::us)), exact(comparison.prediction.time.in(units::us)),
-             exact(comparison.error), comparison.in_band ? "1" : "0",
-             std::string(name_of(comparison.prediction.limiter)), exact_if(comparison.dram),
-             exact_if(comparison.l2), exact_if(comparison.flop), exact_if(comparison.work),
-             exact_if(comparison.rate)});
+             exact(comparison.prediction.low.in(units::us)),
+             exact(comparison.prediction.high.in(units::us)), exact(comparison.error),
+             comparison.in_band ? "1" : "0", std::string(name_of(comparison.prediction.limiter)),
+             exact_if(comparison.dram), exact_if(comparison.l2), exact_if(comparison.flop),
+             exact_if(comparison.work), exact_if(comparison.rate)});
     }
     write_csv(context.out, table);
 }

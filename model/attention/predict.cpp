@@ -189,15 +189,14 @@ BandClass band_class_of(const Attention& op, Implementation implementation,
     return time.launch > 0.25 * time.total ? BandClass::estimate : BandClass::published;
 }
 
-/// Shapes and families that no row or figure covers are extrapolated.
-Validity validity_of(const Attention& op, Implementation implementation, Evidence evidence) {
+/// Shapes that no row or figure covers are extrapolated.
+Validity validity_of(const Attention& op, Implementation implementation) {
     const bool blackwell = implementation == Implementation::flashinfer;
     const bool known_dim = op.head_dim == 64 || op.head_dim == 128 || op.head_dim == 256 ||
                            op.head_dim == (blackwell ? 512 : 192);
     const bool known_shape =
         size_of(op.type) == 2 && op.window == 0 && (op.seq_q == 1 || op.seq_q == op.seq_kv);
-    return known_dim && known_shape && evidence != Evidence::foreign ? Validity::validated
-                                                                     : Validity::extrapolated;
+    return known_dim && known_shape ? Validity::validated : Validity::extrapolated;
 }
 
 /// Scales the implementation's reads and writes to the bytes that reach DRAM in the end.
@@ -223,8 +222,7 @@ void set_time(Prediction& prediction, const Modelled& modelled, Implementation i
     }
     prediction.time = std::max(time.total, prediction.lower_bound);
     apply_band(prediction, band_class_of(op, implementation, time),
-               chip_evidence(modelled.evidence),
-               validity_of(op, prediction.implementation, modelled.evidence));
+               chip_evidence(modelled.evidence), validity_of(op, prediction.implementation));
     if (modelled.borrowed) widen_for_borrowed(prediction);
     if (execution.l2 == L2State::warm && time.dram_bytes <= 0.1 * time.working_set) {
         prediction.note(note::L2Resident{.data = time.working_set, .capacity = machine.l2.size});
@@ -339,7 +337,9 @@ AttentionContext context_of(const Attention& op, Implementation asked_for, const
 }
 
 BandClass torch_class(const Attention& op, Implementation asked_for) {
-    if (op.direction == Direction::forward) return BandClass::torch_attention;
+    // The math backend is separate kernels in both directions.
+    const bool separate = asked_for == Implementation::torch_math;
+    if (separate || op.direction == Direction::forward) return BandClass::torch_attention;
     const bool efficient = asked_for == Implementation::torch_efficient;
     return efficient ? BandClass::torch_efficient : BandClass::torch_backward;
 }

@@ -245,6 +245,7 @@ Machine make_machine(const Description& gpu) {
     machine.boost_clock = boost_clock_of(gpu);
     machine.tensor_clock = gpu.quantity<Frequency>("clock.tensor").value_or(machine.boost_clock);
     machine.dram_bandwidth = require<Bandwidth>(gpu, "dram.bandwidth");
+    machine.stacked_memory = gpu.text("dram.type").value_or("").starts_with("HBM");
     machine.dram_capacity = require<Bytes>(gpu, "dram.capacity");
     machine.dram_sector = static_cast<std::int64_t>(
         gpu.quantity<Bytes>("dram.sector").value_or(32.0 * units::B).base());

@@ -94,6 +94,7 @@ struct Machine {
     std::optional<Bandwidth> shared_bandwidth;  ///< all SMs
     Bytes dram_capacity;
     Bandwidth dram_bandwidth;
+    bool stacked_memory = false;  ///< HBM
     std::optional<SmLimits> limits;
     std::int64_t dram_sector = 32;  ///< bytes of one transaction
     std::int64_t dram_access = 32;  ///< fewest bytes that DRAM delivers

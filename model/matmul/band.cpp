@@ -116,9 +116,7 @@ BandClass torch_band(const Matmul& op, L2State l2) {
 }
 
 Validity matmul_validity(const MatmulSituation& s) {
-    const bool measured = s.op.batch == 1 && s.l2 == L2State::warm &&
-                          measured_shape(s.op, s.pipe) &&
-                          s.parameters.evidence != Evidence::foreign;
+    const bool measured = s.op.batch == 1 && s.l2 == L2State::warm && measured_shape(s.op, s.pipe);
     return measured ? Validity::validated : Validity::extrapolated;
 }
 

@@ -14,6 +14,8 @@ constexpr double least_half_width = 0.25;
 /// Of the launches of all kernels of a call, a correction leaves at least this part: 1 / 1.2. (K3)
 constexpr double most_off_launch = 1.2;
 
+#include "model/residual/beyond_data.inc"
+
 /// std::max by value, which compilers turn into one instruction for several numbers.
 double larger(double one, double other) {
     return one > other ? one : other;
@@ -101,7 +103,8 @@ bool apply_correction(Prediction& prediction, Time kernels, const Operation& ope
     // The time that a call waits for the host says nothing about its kernel, so the host's band
     // keeps its width.
     const bool waits = p.band_class == BandClass::host_call;
-    const double narrowed = waits ? 1.0 : 1.0 - correction.fade * (1.0 - fit.spread);
+    const double narrowed =
+        waits ? 1.0 : beyond_data + correction.fade * (fit.spread - beyond_data);
     const double width = narrowed * p.correction;
     p.low = std::min(time, std::max(time - width * (p.time - p.low), p.lower_bound));
     p.high = std::max(time, time + width * (p.high - p.time));

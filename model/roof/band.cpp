@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "hardware/error.h"
+#include "model/machine/machine.h"
 
 namespace ridge::model {
 namespace {
@@ -12,11 +13,10 @@ namespace {
 constexpr double extrapolation_factor = 1.5;
 
 constexpr std::array<BasisRow, 6> bases{{
-    {0.12, 0.12, "records of bundled kernels and cuBLASLt on an H200 SXM"},
-    {0.15, 0.15, "rows of the NeuSight test set, A100 PCIe and V100 PCIe"},
-    {0.05, 0.08,
-     "aiconfigurator's tables of products and attention, A100, H100, H200 and B200 SXM"},
-    {0.45, 0.45, "aiconfigurator's NCCL tables, A100, H100, H200 and B200 SXM"},
+    {0.06, 0.12, "records of bundled kernels and cuBLASLt on an H200 SXM"},
+    {0.05, 0.0, "rows of the NeuSight test set, A100 PCIe and V100 PCIe"},
+    {0.01, 0.0, "aiconfigurator's tables of products and attention, A100, H100, H200 and B200 SXM"},
+    {0.03, 0.0, "aiconfigurator's NCCL tables, A100, H100, H200 and B200 SXM"},
     {0.06, 0.06, "figures and tables of FlashAttention 1 to 3, A100 and H100"},
     {0.10, 0.10, "an estimate; nothing was measured"},
 }};
@@ -40,17 +40,20 @@ struct Factors {
     double high = 1.0;
 };
 
-/// The factors of one class for each evidence: two exponentials that every prediction would
-/// otherwise repeat.
+/// The factors of one class by whose parameters they are and whether the shape was validated:
+/// exponentials that every prediction would otherwise repeat.
 struct ClassFactors {
-    Factors calibrated;
-    Factors calibrated_extrapolated;
-    Factors family;
-    Factors family_extrapolated;
+    std::array<Factors, 2> own;
+    std::array<Factors, 2> relative;
+    std::array<Factors, 2> foreign;
 };
 
 Factors factors_of(const BandRow& row, double margin, double factor) {
     return {std::exp(factor * (row.low - margin)), std::exp(factor * (row.high + margin))};
+}
+
+std::array<Factors, 2> both_factors(const BandRow& row, double margin) {
+    return {factors_of(row, margin, 1.0), factors_of(row, margin, extrapolation_factor)};
 }
 
 const Factors& band_factors(BandClass band_class, ChipEvidence chip, Validity validity) {
@@ -58,22 +61,18 @@ const Factors& band_factors(BandClass band_class, ChipEvidence chip, Validity va
         std::array<ClassFactors, band_class_count> made;
         for (std::size_t i = 0; i < rows.size(); ++i) {
             const BasisRow& basis = basis_row(rows[i].basis);
-            made[i] = {.calibrated = factors_of(rows[i], 0.0, 1.0),
-                       .calibrated_extrapolated = factors_of(rows[i], 0.0, extrapolation_factor),
-                       .family = factors_of(rows[i], basis.family_margin, 1.0),
-                       .family_extrapolated =
-                           factors_of(rows[i], basis.foreign_margin, extrapolation_factor)};
+            made[i] = {.own = both_factors(rows[i], 0.0),
+                       .relative = both_factors(rows[i], basis.family_margin),
+                       .foreign = both_factors(rows[i], basis.foreign_margin)};
         }
         return made;
     }();
     const auto index = static_cast<std::size_t>(band_class);
     RIDGE_CONTRACT(index < all.size());
     const ClassFactors& factors = all[index];
-    const bool validated = validity == Validity::validated;
-    if (chip == ChipEvidence::own) {
-        return validated ? factors.calibrated : factors.calibrated_extrapolated;
-    }
-    return validated ? factors.family : factors.family_extrapolated;
+    const std::size_t place = validity == Validity::validated ? 0 : 1;
+    if (chip == ChipEvidence::own) return factors.own[place];
+    return chip == ChipEvidence::relative ? factors.relative[place] : factors.foreign[place];
 }
 
 }  // namespace
@@ -122,11 +121,12 @@ BandBasis basis_of(BandClass band_class) {
 
 }  // namespace
 
-void widen_for_foreign(Prediction& prediction) {
+void widen_for_foreign(Prediction& prediction, const Machine& machine) {
     if (prediction.evidence.chip != ChipEvidence::foreign) return;
     struct Rule {
         Resource limiter;
-        double margin;
+        double alike;
+        double unlike;
     };
     static constexpr std::array<Rule, 14> rules{{
 #include "model/roof/evidence_rules.inc"
@@ -134,11 +134,16 @@ void widen_for_foreign(Prediction& prediction) {
     // Whatever limits a collective, its links are what nobody knows.
     const bool collective = basis_of(prediction.band_class) == BandBasis::nccl;
     const Resource limiter = collective ? Resource::link : prediction.limiter;
+    // An engine's kernels are written for one generation of tensor cores.
+    const bool alike =
+        collective ? machine.link_per_direction.has_value()
+                   : machine.stacked_memory && prediction.band_class != BandClass::engine_kernel;
     for (const Rule& rule : rules) {
         if (rule.limiter != limiter) continue;
-        const Time low = prediction.low * std::exp(-rule.margin);
+        const double margin = alike ? rule.alike : rule.unlike;
+        const Time low = prediction.low * std::exp(-margin);
         prediction.low = std::min(prediction.time, std::max(prediction.lower_bound, low));
-        prediction.high *= std::exp(rule.margin);
+        prediction.high *= std::exp(margin);
     }
 }
 

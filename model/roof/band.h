@@ -24,13 +24,15 @@
 
 namespace ridge::model {
 
+struct Machine;
+
 /// The kinds of rows that bands are based on.
 enum class BandBasis : std::uint8_t { bundled, eager, serving, nccl, published, nothing };
 
 /// What the rows are, and the margins in ln for GPUs none of whose rows were measured.
 struct BasisRow {
     double family_margin;   ///< if another GPU of the family was measured
-    double foreign_margin;  ///< if none of the family was measured; also for extrapolated shapes
+    double foreign_margin;  ///< if none of the family was measured, beside that of the limiter (R9)
     std::string_view rows;
 };
 [[nodiscard]] const BasisRow& basis_row(BandBasis basis);
@@ -57,8 +59,8 @@ enum class Validity : std::uint8_t { validated, extrapolated };
 void apply_band(Prediction& prediction, BandClass band_class, ChipEvidence chip, Validity validity);
 
 /// Widens the band of a time with another architecture's parameters by the margin of what limits it,
-/// which must be settled. (R9)
-void widen_for_foreign(Prediction& prediction);
+/// which must be settled, on a chip like this one. (R9)
+void widen_for_foreign(Prediction& prediction, const Machine& machine);
 
 /// Whose kernel was measured in the place of the one that was asked for.
 enum class StandIn : std::uint8_t { other_version, other_software };

@@ -13,6 +13,7 @@ The region is the third of rows of a class with the least work, the middle third
 import argparse
 import collections
 import csv
+import functools
 import io
 import json
 import math
@@ -23,7 +24,15 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INSIDE = 0.8
 FEW = 30
-RULES = {name: float(margin) for name, margin in re.findall(r"\{Resource::(\w+), ([\d.]+)\}", (ROOT / "model/roof/evidence_rules.inc").read_text(encoding="utf-8"))}
+RULES = {name: (float(alike), float(unlike)) for name, alike, unlike in
+         re.findall(r"\{Resource::(\w+), ([\d.]+), ([\d.]+)\}", (ROOT / "model/roof/evidence_rules.inc").read_text(encoding="utf-8"))}
+
+
+@functools.cache
+def is_alike(gpu, links):
+    """Whether a GPU has the smaller margins: links for a collective, else HBM (`widen_for_foreign` of model/roof/band.cpp)."""
+    text = (ROOT / "hardware/gpus" / f"{gpu}.toml").read_text(encoding="utf-8")
+    return "\n[link]" in text if links else re.search(r'\btype = \{ value = "HBM', text) is not None
 
 
 def predictions(ridge, path, most):
@@ -56,6 +65,8 @@ class Case:
         # The rule of a collective is that of its links.
         self.limiter = "link" if "bytes" in row else answer["limiter"]
         self.time = answer["time_us"]
+        alike = is_alike(self.gpu, self.limiter == "link") and (self.limiter == "link" or evidence["band_class"] != "engine_kernel")
+        self.margin = RULES[{"load/store": "load_store", "shared memory": "shared"}.get(self.limiter, self.limiter)][0 if alike else 1]
         self.error, self.low, self.high = (math.log(value / self.time) for value in (
             float(row["measured_us"]), answer["time_low_us"], answer["time_high_us"]))
         self.region = ""
@@ -66,7 +77,7 @@ class Case:
 
     def stripped(self):
         """How far the time is outside of the band without the margin of its limiter."""
-        return self.beyond(-RULES[{"load/store": "load_store", "shared memory": "shared"}.get(self.limiter, self.limiter)])
+        return self.beyond(-self.margin)
 
 
 def share(cases):

@@ -16,9 +16,12 @@ import csv
 import io
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
+
+from errors import Judged
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GPUS = ROOT / "hardware" / "gpus"
@@ -62,8 +65,8 @@ CLOCK = {"h200-sxm": 1980, "b200": 1965, "a100-sxm-80gb": 1410}
 BY_LATENCY = ("ll.start", "ll.hop", "peer_ll.start", "peer_ll.peer")
 BY_CLOCK = ("ll.start", "peer_ll.start", "simple.start", "simple.hop", "engage.time", "peer.start")
 QUANTISING_KERNELS = 2
-HEAD = """| class | GPU | parameters of | rows | mean | p90 | bias | in band |
-|---|---|---|---:|---:|---:|---:|---:|
+HEAD = """| class | GPU | parameters of | rows | mean | p90 | bias | in band | interval score |
+|---|---|---|---:|---:|---:|---:|---:|---:|
 """
 
 
@@ -255,8 +258,8 @@ def rows_of(tables, name):
             yield rows
 
 
-def part(ridge, tables):
-    """The table, in Markdown."""
+def results(ridge, tables):
+    """What each class of each left-out GPU was predicted and measured at."""
     classes = collections.defaultdict(list)
     with tempfile.TemporaryDirectory() as scratch:
         for name in DONORS:
@@ -274,18 +277,20 @@ def part(ridge, tables):
                 answer = subprocess.run([ridge, "predict", "--from", str(table), "--gpu", name, "--gpu-file", str(file), *how],
                                         capture_output=True, text=True)
                 for row in csv.DictReader(io.StringIO(answer.stdout)):
-                    if not row.get("time_us"):
-                        continue
-                    measured = float(row["measured_us"])
-                    inside = float(row["time_low_us"]) <= measured <= float(row["time_high_us"])
-                    classes[(class_of(row), name)].append((float(row["time_us"]) / measured - 1, inside))
+                    if one := Judged.of(row):
+                        classes[(class_of(row), name)].append(one)
+    return classes
+
+
+def part(ridge, tables):
+    """The table, in Markdown."""
     text = HEAD
-    for (kind, name), results in sorted(classes.items()):
-        errors = sorted(abs(error) for error, _ in results)
-        signed = sorted(error for error, _ in results)
-        text += (f"| {kind} | {name} | {DONORS[name][0]} | {len(results)} | {100 * sum(errors) / len(errors):.1f} % | "
+    for (kind, name), judged in sorted(results(ridge, tables).items()):
+        errors = sorted(abs(one.error) for one in judged)
+        signed = sorted(one.error for one in judged)
+        text += (f"| {kind} | {name} | {DONORS[name][0]} | {len(judged)} | {100 * sum(errors) / len(errors):.1f} % | "
                  f"{100 * errors[int(0.9 * (len(errors) - 1))]:.1f} % | {100 * signed[len(signed) // 2]:+.1f} % | "
-                 f"{100 * sum(inside for _, inside in results) / len(results):.0f} % |\n")
+                 f"{100 * sum(one.inside for one in judged) / len(judged):.0f} % | {statistics.fmean(one.score() for one in judged):.2f} |\n")
     return text
 
 

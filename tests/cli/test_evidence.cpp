@@ -40,7 +40,9 @@ void check_one(const json& answer, int& modelled) {
     const double width =
         answer.at("time_high_us").get<double>() / answer.at("time_low_us").get<double>();
     CHECK(time > 0.0);
-    if (evidence.at("chip") == "foreign") CHECK(width > 1.3);
+    if (evidence.at("chip") == "foreign") {
+        CHECK(answer.at("time_high_us").get<double>() > 1.03 * time);
+    }
     if (grade == "datasheet") CHECK(width >= 2.0);
     CHECK((answer.at("confidence") == "calibrated") == (grade == "measured"));
     if (evidence.at("shape") == "outside") CHECK(grade != "measured");

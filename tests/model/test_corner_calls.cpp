@@ -153,7 +153,8 @@ TEST_CASE("a call in a corner has evidence, and a band as wide as it says", "[pr
         const double width = p.high / p.low;
         const Grade grade = p.evidence.grade();
         if (grade == Grade::datasheet) RC_ASSERT(width >= 2.0);
-        if (p.evidence.chip == ChipEvidence::foreign) RC_ASSERT(width > 1.3);
+        // GPUs that were left out hold 80 % of their times in bands as narrow as 1.1 (R9).
+        if (p.evidence.chip == ChipEvidence::foreign) RC_ASSERT(p.high > 1.03 * p.time);
         if (p.evidence.shape == ShapeEvidence::outside) RC_ASSERT(grade != Grade::measured);
         if (p.evidence.kernel == KernelEvidence::other) RC_ASSERT(grade != Grade::measured);
     });

@@ -220,16 +220,19 @@ TEST_CASE("the provenance of a source and the file that names it are the evidenc
     CHECK(evidence_in(gpu, "model.mla.decode.start") == Evidence::foreign);  // there is none
 }
 
-TEST_CASE("bundled attention is validated where its family was measured", "[scaling]") {
+TEST_CASE("bundled attention rests on another architecture where its own was not measured",
+          "[scaling]") {
     const Attention op = test::attention(1, 16, 4096, 64);
     const Execution mma{.implementation = Implementation::mma};
-    const auto extrapolated = [&](const char* gpu) {
+    const auto grounds = [&](const char* gpu) {
         const auto outcome = predict(op, mma, machine(gpu));
-        return noted<note::Extrapolated>(std::get<Prediction>(outcome)) != nullptr;
+        return std::get<Prediction>(outcome).evidence;
     };
-    CHECK_FALSE(extrapolated("h200-sxm"));
-    CHECK_FALSE(extrapolated("h100-sxm"));
-    CHECK(extrapolated("a100-sxm-80gb"));
+    CHECK(grounds("h200-sxm").chip == ChipEvidence::own);
+    CHECK(grounds("h100-sxm").chip != ChipEvidence::foreign);
+    CHECK(grounds("a100-sxm-80gb").chip == ChipEvidence::foreign);
+    // The shape is as well known there as here.
+    CHECK(grounds("a100-sxm-80gb").shape == grounds("h200-sxm").shape);
 }
 
 TEST_CASE("an implementation without any fit is the roofline in a wide band", "[scaling]") {
