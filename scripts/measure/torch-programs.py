@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Records one step of programs of many kinds: a trace with shapes, the step's time and its memory.
 
-    torch-programs.py OUT --seconds 200 [--only vit_amp,unet3d] [--repeat conformer:6]
+    torch-programs.py OUT --seconds 200 [--only vit_amp,unet3d] [--repeat conformer:6] [--fresh] [--execution]
 
 OUT gets NAME.json.gz for each program (torch.profiler, record_shapes) and steps.csv: wall time without the profiler,
 kernels and their time, bytes allocated before the step and at its peak (also requested, before rounding), reserved.
-`torch_programs.py`, beside this script, has the programs, and which half no rule may be chosen by.
+`torch_programs.py`, beside this script, has the programs, and which half no rule may be chosen by. With --execution,
+NAME.execution.json.gz is the step's execution trace (ExecutionTraceObserver), which says what each operator reads and writes.
 
 Method. Three warm-up steps; wall is the median of up to 10 steps between synchronisations, least the shortest.
 Memory comes from torch.cuda.memory_stats of one step, with the peak reset before. A program with `capture` is recorded
@@ -26,6 +27,7 @@ import time
 import torch
 
 import torch_programs as table
+from torch_programs_fresh import FRESH
 from torch_programs_judges import JUDGES
 from torch_programs_more import BESIDE
 from torch_programs_pairs import BESIDE as PAIRED
@@ -33,7 +35,7 @@ from torch_programs_pairs import BESIDE as PAIRED
 FIELDS = ["program", "half", "wall_us", "least_wall_us", "kernel_us", "kernels", "allocated_before", "peak_bytes", "requested_peak",
           "reserved_bytes", "device", "torch", "reason"]
 COMPILED = {"llama_compiled": 1, "convnet_compiled": 2, "compiled_decoder": 1, "fast_chain": 3,
-            "compiled_segmenter": 4}
+            "compiled_segmenter": 4, "compiled_messages": 5, "compiled_masked": 6}
 
 
 def walls(step, seconds=1.5):
@@ -61,33 +63,43 @@ def memory(step):
             "requested_peak": stats["requested_bytes.all.peak"], "reserved_bytes": stats["reserved_bytes.all.peak"]}
 
 
-def record(step, path):
+def packed(source, path):
+    text = pathlib.Path(source).read_bytes()
+    with gzip.open(path, "wb", 9) as out:
+        out.write(text)
+    return text
+
+
+def record(step, path, execution=False):
     """Writes the trace of one step; its kernels and their time in us."""
     capture = getattr(step, "capture", None)
     kinds = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
-    with torch.profiler.profile(activities=kinds, record_shapes=True) as profile:
+    seen = path.with_name(path.name.replace(".json.gz", ".execution.json"))
+    observer = {"execution_trace_observer": torch.profiler.ExecutionTraceObserver().register_callback(str(seen))} if execution else {}
+    with torch.profiler.profile(activities=kinds, record_shapes=True, **observer) as profile:
         if capture is not None:
             capture()
         step()
         torch.cuda.synchronize()
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         profile.export_chrome_trace(file.name)
-        text = pathlib.Path(file.name).read_bytes()
-    with gzip.open(path, "wb", 9) as out:
-        out.write(text)
+        text = packed(file.name, path)
+    if execution:
+        packed(seen, f"{seen}.gz")
+        seen.unlink()
     kernels = [each["dur"] for each in json.loads(text)["traceEvents"]
                if each.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")]
     return len(kernels), sum(kernels)
 
 
 def measure(name, options):
-    tables = {"": table.PROGRAMS, "beside": BESIDE, "judge": JUDGES, "judge beside": PAIRED}
+    tables = {"": table.PROGRAMS, "beside": BESIDE, "judge": JUDGES, "judge beside": PAIRED, "fresh": FRESH}
     which, build = next((which, found[name]) for which, found in tables.items() if name in found)
     row = {"program": name, "half": which or ("unseen" if name in table.half("unseen") else "seen"),
            "device": torch.cuda.get_device_name(), "torch": torch.__version__}
     torch.manual_seed(1)
     try:
-        with torch.device("cuda" if which.startswith("judge") else "cpu"):
+        with torch.device("cuda" if which.startswith("judge") or which == "fresh" else "cpu"):
             step = build(table.Context("cuda"))
         for _ in range(3):
             step()
@@ -96,7 +108,7 @@ def measure(name, options):
         row |= memory(step)
         for again in range(options.repeats.get(name, 1)):
             path = options.out / (f"{name}.json.gz" if again == 0 else f"{name}-{again}.json.gz")
-            row["kernels"], row["kernel_us"] = record(step, path)
+            row["kernels"], row["kernel_us"] = record(step, path, options.execution)
         row["kernel_us"] = round(row["kernel_us"], 2)
     except Exception as error:  # noqa: BLE001: a program less
         row["reason"] = (str(error).splitlines() or [repr(error)])[0][:150]
@@ -109,12 +121,14 @@ def main():
     parser.add_argument("--seconds", type=float, default=200.0)
     parser.add_argument("--only", type=lambda text: text.split(","), default=[])
     parser.add_argument("--judges", action="store_true", help="the programs of torch_programs_judges.py")
+    parser.add_argument("--fresh", action="store_true", help="the programs of torch_programs_fresh.py")
+    parser.add_argument("--execution", action="store_true", help="execution traces too")
     parser.add_argument("--repeat", default="", help="NAME:COUNT, several traces of programs, with commas between them")
     options = parser.parse_args()
     options.repeats = {name: int(count) for name, _, count in (each.partition(":") for each in options.repeat.split(",") if each)}
     options.out.mkdir(parents=True, exist_ok=True)
     torch.backends.cuda.matmul.allow_tf32 = False
-    names = options.only or ([*JUDGES, *PAIRED] if options.judges else [*table.PROGRAMS, *BESIDE])
+    names = options.only or ([*JUDGES, *PAIRED] if options.judges else [*FRESH] if options.fresh else [*table.PROGRAMS, *BESIDE])
     random.Random(table.SPLIT_SEED).shuffle(names)
     names.sort(key=lambda name: COMPILED.get(name, 2 if name in PAIRED else 0))
     start = time.monotonic()

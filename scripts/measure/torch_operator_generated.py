@@ -144,10 +144,10 @@ def with_gradient(compiled, inputs, memory):
     return run
 
 
-def draw(seed, index, scale=1.0):
+def draw(seed, index, scale=1.0, classes=CLASSES):
     drawn = cases.Draw(f"{seed}/{index}", scale)
     cases.DEVICE = networks.DEVICE = DEVICE
-    functions, weights = zip(*CLASSES)
+    functions, weights = zip(*classes)
     function = drawn.random.choices(functions, weights)[0]
     call, inputs, memory = function(drawn)
     compiled = torch.compile(call, dynamic=False, backend="inductor" if DEVICE == "cuda" else "eager")
@@ -157,7 +157,7 @@ def draw(seed, index, scale=1.0):
 
 
 def fill_cache(part):
-    seed, first, last, step = part
+    seed, first, last, step, draw = part
     for index in range(first, last, step):
         torch.manual_seed(index)
         try:
@@ -167,8 +167,12 @@ def fill_cache(part):
             print(index, str(error).splitlines()[:1], flush=True)
 
 
-if __name__ == "__main__":
+def fill(draw):
     import multiprocessing
-    SEED, FIRST, LAST, COUNT = map(int, sys.argv[1:5])
-    with multiprocessing.get_context("spawn").Pool(COUNT) as pool:
-        pool.map(fill_cache, [(SEED, FIRST + place, LAST, COUNT) for place in range(COUNT)])
+    seed, first, last, count = map(int, sys.argv[1:5])
+    with multiprocessing.get_context("spawn").Pool(count) as pool:
+        pool.map(fill_cache, [(seed, first + place, last, count, draw) for place in range(count)])
+
+
+if __name__ == "__main__":
+    fill(draw)
