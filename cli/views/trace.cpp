@@ -277,6 +277,16 @@ Json counts_json(const programs::Counts& counts) {
     return json;
 }
 
+Json parts_json(const std::vector<programs::KernelPart>& parts) {
+    Json json = Json::array();
+    for (const programs::KernelPart& part : parts) {
+        json.push_back({{"law", part.law},
+                        {"measured_us", microseconds(part.measured)},
+                        {"counts", counts_json(part.counts)}});
+    }
+    return json;
+}
+
 Json to_json(const OperatorRow& row, std::int64_t kernel_ns) {
     Json item{{"name", row.name},
               {"shape", row.shape},
@@ -308,6 +318,7 @@ Json to_json(const OperatorRow& row, std::int64_t kernel_ns) {
         item["counts"] = counts_json(row.counts);
         item["law"] = row.law;
         item["rule_us"] = microseconds(row.rule);
+        if (!row.parts.empty()) item["parts"] = parts_json(row.parts);
     }
     return item;
 }
@@ -321,6 +332,7 @@ Json to_json(const std::vector<Saving>& list) {
                            {"kernels", saving.kernels},
                            {"now_us", microseconds(saving.now)},
                            {"then_us", microseconds(saving.then)},
+                           {"proven", saving.proven},
                            {"saves_us", microseconds(saving.saves())}});
     }
     return savings;

@@ -36,6 +36,22 @@ void take_law(CallPrediction& one, const TemplateTime& law) {
     one.limiter = law.streams ? "dram" : "multiprocessors";
 }
 
+/// The kernels' own laws one after another.
+TemplateTime sum_of(const Understood& call, const model::Machine& machine) {
+    TemplateTime sum{};
+    Time streamed;
+    for (const KernelPart& part : call.parts) {
+        const TemplateTime one = time_of(*template_of(part.law), part.counts, machine);
+        sum.time += one.time;
+        if (one.streams) streamed += one.time;
+    }
+    sum.low = sum.time * call.by_kernels->low;
+    sum.high = sum.time * call.by_kernels->high;
+    sum.lower_bound = std::min(machine.kernel_floor, sum.low);
+    sum.streams = streamed * 2.0 >= sum.time;
+    return sum;
+}
+
 void add_work(CallPrediction& one, const KernelTime& work) {
     one.answer.time += work.time;
     one.answer.low += work.time * cost("work.band_low");
@@ -77,7 +93,9 @@ CallPrediction predict(const Understood& call, const model::Machine& machine) {
         if (const auto kernels = time_of(call.kernels, machine)) take_kernels(one, *kernels);
     }
     if (call.ruled) one.rule = one.answer.time;
-    if (const Template* law = call.by_launches != nullptr ? call.by_launches : call.law) {
+    if (call.by_kernels != nullptr) {
+        take_law(one, sum_of(call, machine));
+    } else if (const Template* law = call.by_launches != nullptr ? call.by_launches : call.law) {
         take_law(one, time_of(*law, call.counts, machine, one.answer.time));
     }
     return one;

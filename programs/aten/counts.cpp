@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "programs/aten/convolution_shape.h"
 #include "programs/aten/rules.h"
 
 namespace ridge::programs {
@@ -15,11 +16,8 @@ constexpr std::array<std::string_view, count_count> count_names{
     "bytes",   "elements", "results",   "strided",  "wide",       "index",    "values",
     "table",   "rows",     "columns",   "sorting",  "collisions", "matrices", "side",
     "solving", "outer",    "channels",  "window",   "narrow",     "planes",   "pixels",
-    "weights", "across",   "unaligned", "launches", "threads",    "blocks"};
-
-double real(std::int64_t count) {
-    return static_cast<double>(count);
-}
+    "weights", "across",   "unaligned", "launches", "threads",    "blocks",   "visited",
+    "padded",  "outputs",  "depth",     "tiled",    "part"};
 
 double of_sizes(const std::vector<std::int64_t>& sizes) {
     double all = 1.0;
@@ -84,10 +82,8 @@ bool adds_into_places(const Call& call) {
            });
 }
 
-/// A kernel of torch.compile, whose last scalar arguments are its numbers of elements. Of a table that it
-/// gathers from, it reads fewer bytes than the table has.
-void add_generated(Counts& counts, const Call& call, ElementType hint) {
-    if (!bare_operator(call.name).starts_with("triton_")) return;
+/// What a generated kernel goes through: the product of its scalar arguments; 0: it has none.
+double generated_elements(const Call& call) {
     double elements = 1.0;
     bool counted = false;
     for (std::size_t i = 0; i < call.arguments.size(); ++i) {
@@ -97,13 +93,46 @@ void add_generated(Counts& counts, const Call& call, ElementType hint) {
             counted = true;
         }
     }
-    if (!counted) return;
+    return counted ? elements : 0.0;
+}
+
+/// A kernel that adds a convolution's bias reads and writes the images that it names once.
+bool adds_in_place(const Call& call) {
+    const std::string_view name = call.name;
+    const auto tensors = call.tensors();
+    if (!name.starts_with("triton_poi") || name.find("convolution") == name.npos) return false;
+    std::int64_t largest = 0;
+    for (const Tensor* tensor : tensors) largest = std::max(largest, tensor->elements());
+    const auto large = std::count_if(tensors.begin(), tensors.end(), [largest](const Tensor* each) {
+        return each->elements() * 2 > largest;
+    });
+    return tensors.size() > 1 && large == 1;
+}
+
+/// Whether such a kernel goes through images with channels last and adds into places with channels first:
+/// then neighbouring threads add into places that lie apart.
+bool adds_apart(const Call& call) {
+    const auto tensors = call.tensors();
+    const Tensor& largest = **std::max_element(
+        tensors.begin(), tensors.end(),
+        [](const Tensor* a, const Tensor* b) { return a->elements() < b->elements(); });
+    const Tensor& places = *tensors.back();
+    return channels_last(largest) && places.dims.size() == largest.dims.size() &&
+           !channels_last(places);
+}
+
+/// A kernel of torch.compile, whose last scalar arguments are its numbers of elements. Of a table that it
+/// gathers from, it reads fewer bytes than the table has.
+void add_generated(Counts& counts, const Call& call, ElementType hint) {
+    if (!bare_operator(call.name).starts_with("triton_")) return;
+    if (!generated_counted(call)) return;
+    const double elements = generated_elements(call);
     double bytes = 0.0;
     for (const Tensor* tensor : call.tensors()) {
         const ElementType type = tensor->type == ElementType::unknown ? hint : tensor->type;
         bytes += std::min(elements, real(tensor->stored_elements())) * real(size_of(type));
     }
-    counts[Count::bytes] = bytes;
+    counts[Count::bytes] = bytes * (adds_in_place(call) ? 2.0 : 1.0);
     counts[Count::elements] = counts[Count::results] = elements;
     counts[Count::window] = elements * real(static_cast<std::int64_t>(call.tensors().size()));
     counts[Count::values] = generated_adds(call, elements);
@@ -218,82 +247,6 @@ std::string batch_norm_law(const Call& call, std::string_view name) {
     return std::string(name) + (fixed ? ".fixed" : flat ? ".last" : ".first");
 }
 
-/// Where a convolution has its arguments.
-struct ConvolutionArguments {
-    std::size_t input, weight, stride, padding, dilation;
-    bool transposed = false;
-    bool backward = false;
-};
-
-std::optional<ConvolutionArguments> convolution_arguments(const Call& call, std::string_view name) {
-    if (name == "convolution" || name == "_convolution") return {{0, 1, 3, 4, 5, call.flag(6)}};
-    if (name == "cudnn_convolution") return {{0, 1, 3, 2, 4}};
-    if (name == "cudnn_convolution_transpose") return {{0, 1, 4, 2, 5, true}};
-    if (name == "_conv_depthwise2d" || name == "conv_depthwise3d") return {{0, 1, 4, 5, 6}};
-    if (name == "convolution_backward") return {{1, 2, 4, 5, 6, call.flag(7), true}};
-    return {};
-}
-
-struct ConvolutionShape {
-    const Tensor* input = nullptr;
-    double results = 0.0;
-    double products = 0.0;
-    double weights = 0.0;
-    double taps = 1.0;
-    double groups = 1.0;  ///< each of which cuDNN may take by itself
-    bool by_channel = false;
-    bool multiplied = false;  ///< several filters for each channel
-    bool narrow = false;      ///< few channels or filters, each pixel a result
-    bool grouped = false;
-    bool strided = false;
-};
-
-std::optional<ConvolutionShape> convolution_shape(const Call& call,
-                                                  const ConvolutionArguments& places) {
-    const Tensor* const x = call.tensor(places.input);
-    const Tensor* const w = call.tensor(places.weight);
-    if (x == nullptr || w == nullptr || x->dims.size() < 3 || w->dims.size() != x->dims.size() ||
-        x->elements() < 1 || w->elements() < 1) {
-        return {};
-    }
-    ConvolutionShape shape{.input = x, .weights = real(w->elements())};
-    const auto at = [&call](std::size_t place, std::size_t i, std::int64_t otherwise) {
-        const auto values = call.wholes(place);
-        return values.empty() ? otherwise : values[std::min(i, values.size() - 1)];
-    };
-    double pixels = real(x->dims[0]);
-    for (std::size_t i = 2; i < x->dims.size(); ++i) {
-        const std::int64_t stride = std::max<std::int64_t>(1, at(places.stride, i - 2, 1));
-        const std::int64_t reach = at(places.dilation, i - 2, 1) * (w->dims[i] - 1) + 1;
-        const std::int64_t room = x->dims[i] + 2 * at(places.padding, i - 2, 0) - reach;
-        const std::int64_t size =
-            places.transposed ? x->dims[i] * stride : std::max<std::int64_t>(0, room) / stride + 1;
-        pixels *= real(std::max<std::int64_t>(1, size));
-        shape.taps *= real(w->dims[i]);
-        shape.strided = shape.strided || stride > 1;
-    }
-    const std::int64_t own = places.transposed ? w->dims[0] : w->dims[1];
-    shape.by_channel = !places.transposed && w->dims[1] == 1 && x->dims[1] > 1;
-    shape.multiplied = shape.by_channel && w->dims[0] > x->dims[1];
-    shape.grouped = !places.transposed && own != x->dims[1];
-    if (shape.grouped) shape.groups = real(x->dims[1]) / real(own);
-    constexpr std::int64_t few = 16;  // a tile of cuDNN's narrowest kernels
-    shape.narrow = std::min(w->dims[0], w->dims[1]) <= few && !shape.strided;
-    if (places.transposed) {
-        shape.products = real(x->elements()) * shape.weights / real(w->dims[0]);
-        shape.results = pixels * real(w->dims[1]);
-    } else {
-        shape.results = pixels * real(w->dims[0]);
-        shape.products = shape.results * shape.weights / real(w->dims[0]);
-    }
-    return shape;
-}
-
-bool channels_last(const Tensor& x) {
-    return x.dims.size() > 2 && x.strides.size() == x.dims.size() && x.strides[1] == 1 &&
-           x.dims[1] > 1;
-}
-
 void add_convolution(Counts& counts, const ConvolutionShape& shape) {
     counts[Count::results] = shape.results;
     counts[Count::table] = real(shape.input->elements());
@@ -371,10 +324,17 @@ std::optional<std::string_view> row_kind(const Call& call, std::string_view name
 
 }  // namespace
 
+bool generated_counted(const Call& call) {
+    return generated_elements(call) > 0.0;
+}
+
 double generated_adds(const Call& call, double elements) {
     if (!adds_into_places(call)) return 0.0;
-    // The last tensors are results, of one size if the kernel adds into several.
     const auto tensors = call.tensors();
+    // Tables of rows are read as well, in the size of the one that is added into.
+    constexpr std::size_t images = 3;
+    if (tensors.back()->dims.size() < images) return elements;
+    // The last tensors are results, of one size if the kernel adds into several.
     const auto results = std::count_if(
         tensors.begin(), tensors.end(),
         [&tensors](const Tensor* each) { return each->dims == tensors.back()->dims; });
@@ -384,7 +344,9 @@ double generated_adds(const Call& call, double elements) {
 std::string law_name(const Call& call, std::string_view bare_name, ElementType hint) {
     if (bare_name.starts_with("triton_")) {
         constexpr std::size_t kind = 10;  // "triton_poi"
-        return std::string(bare_name.substr(0, kind)) + (adds_into_places(call) ? ".adds" : "");
+        const bool adds = adds_into_places(call);
+        return std::string(bare_name.substr(0, kind)) + (adds ? ".adds" : "") +
+               (adds && adds_apart(call) ? ".apart" : "");
     }
     if (bare_name.starts_with("_cudnn_rnn")) {
         const auto shape = recurrent_shape({call, hint});

@@ -48,9 +48,16 @@ enum class Count : std::uint8_t {
     unaligned,  ///< elements, if rows do not begin at multiples of 16 bytes; else 0
     launches,   ///< kernels of the call, if a trace has them; else 0
     threads,    ///< of all its kernels
-    blocks      ///< of all its kernels
+    blocks,     ///< of all its kernels
+    // Of the kernels of a convolution (kernel_parts.h):
+    visited,  ///< taps of all inputs, whether a result has its place there or not
+    padded,   ///< products with both sides rounded up to whole tiles
+    outputs,  ///< elements of the tiles of all blocks
+    depth,    ///< products along k of a block, for each launch
+    tiled,    ///< products of a block with its whole tile, for each launch
+    part      ///< products of a block without padding, for each launch
 };
-inline constexpr std::size_t count_count = 27;
+inline constexpr std::size_t count_count = 33;
 
 class Counts {
   public:
@@ -68,6 +75,8 @@ class Counts {
 /// norm its layout ("native_batch_norm.first"); of a generated kernel its kind ("triton_red").
 [[nodiscard]] std::string law_name(const Call& call, std::string_view bare_name, ElementType hint);
 
+/// Whether a kernel of torch.compile states its numbers of elements.
+[[nodiscard]] bool generated_counted(const Call& call);
 /// What a kernel of torch.compile adds into places, 0 for other kernels; `elements` is what it goes through.
 [[nodiscard]] double generated_adds(const Call& call, double elements);
 

@@ -122,28 +122,18 @@ bool turns_angles(const Subject& subject) {
 }  // namespace
 
 std::optional<Understood> generated(const Subject& subject) {
-    std::int64_t elements = 1;
-    bool counted = false;
-    for (std::size_t i = 0; i < subject.call.arguments.size(); ++i) {
-        if (!subject.call.arguments[i].tensors.empty()) continue;
-        if (const auto number = subject.call.whole(i); number && *number > 0) {
-            elements *= *number;
-            counted = true;
-        }
-    }
-    if (!counted) return by_bytes(subject);
-    std::int64_t bytes = 0;
-    for (const Tensor* tensor : subject.call.tensors()) {
-        // Of a table that is gathered from, the kernel reads fewer bytes than the table has.
-        bytes += std::min(elements, tensor->stored_elements()) * size_of(type_of(*tensor, subject));
-    }
-    auto found = streamed(bytes, main_type(subject), model::Implementation::compiled,
-                          turns_angles(subject) ? "sin(x) + cos(x)" : "x");
+    const Counts counts = counts_of(subject.call, subject.hint);
+    const double elements = counts[Count::elements];
+    constexpr double most = 1e15;  // a damaged trace can give any number
+    const bool counted = generated_counted(subject.call);
+    if (!counted || counts[Count::bytes] > most || elements > most) return by_bytes(subject);
+    auto found =
+        streamed(static_cast<std::int64_t>(counts[Count::bytes]), main_type(subject),
+                 model::Implementation::compiled, turns_angles(subject) ? "sin(x) + cos(x)" : "x");
     if (found) {
         found->family = OperatorFamily::generated;
-        found->result_elements = elements;
-        if (const double added = generated_adds(subject.call, static_cast<double>(elements));
-            added > 0.0) {
+        found->result_elements = static_cast<std::int64_t>(elements);
+        if (const double added = generated_adds(subject.call, elements); added > 0.0) {
             found->beside = KernelWork{.clocks = added * cost("generated.add")};
         }
     }
@@ -180,7 +170,7 @@ std::optional<Understood> operations_of(const Call& call, ElementType hint) {
     const bool ruled = found && valid(*found);
     if (!ruled) {
         // The bytes of an operator that nobody modelled say nothing of what it does with them.
-        const bool fits = fitted != nullptr || template_of(law, true) != nullptr;
+        const bool fits = fitted != nullptr || template_of(law, LawOf::launches) != nullptr;
         found = is_known(call.name) || fits ? by_bytes(subject) : std::nullopt;
         if (!found || !valid(*found)) return {};
     }
@@ -209,10 +199,22 @@ void add_launches(Counts& counts, const Launched& kernels) {
 void take_launches(Understood& call, const Launched& kernels) {
     if (call.law_name.empty()) return;
     add_launches(call.counts, kernels);
-    const Template* const fitted = template_of(call.law_name, true);
+    const Template* const fitted = template_of(call.law_name, LawOf::launches);
     const bool ruled = call.law == nullptr && call.basis == Basis::shapes;
     if (fitted == nullptr || (fitted->fallback && ruled)) return;
     call.by_launches = fitted;
+    call.basis = Basis::shapes;
+}
+
+void take_kernels(Understood& call, std::vector<KernelPart> parts) {
+    if (call.law_name.empty() || parts.empty()) return;
+    const Template* const band = template_of(call.law_name, LawOf::kernels);
+    const bool known = std::all_of(parts.begin(), parts.end(), [](const KernelPart& each) {
+        return template_of(each.law) != nullptr;
+    });
+    if (band == nullptr || !known) return;
+    call.by_kernels = band;
+    call.parts = std::move(parts);
     call.basis = Basis::shapes;
 }
 

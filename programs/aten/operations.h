@@ -25,6 +25,7 @@
 
 #include "model/predict.h"
 #include "programs/aten/call.h"
+#include "programs/aten/kernel_parts.h"
 #include "programs/aten/templates.h"
 #include "programs/graph/kernel_work.h"
 #include "programs/graph/program.h"
@@ -77,6 +78,9 @@ struct Understood {
     const Template* law = nullptr;
     /// The law that stands in for it where the call's kernels are known.
     const Template* by_launches = nullptr;
+    /// The band of the sum of these kernels' own laws, which stands in for both. (docs/model.md S13)
+    const Template* by_kernels = nullptr;
+    std::vector<KernelPart> parts{};
     Counts counts{};
     std::string law_name{};
     bool ruled = false;  ///< the steps come from a rule, not only from the bytes of its arguments
@@ -128,6 +132,8 @@ struct Launched {
 };
 void take_launches(Understood& call, const Launched& kernels);
 void add_launches(Counts& counts, const Launched& kernels);
+/// The same for the kernels by their names, if each has a law and their sum is known to be better.
+void take_kernels(Understood& call, std::vector<KernelPart> parts);
 
 /// Whether the table contains the operator's name.
 [[nodiscard]] bool is_known(std::string_view name);

@@ -1,6 +1,7 @@
 // Recurrent networks of cuDNN (LSTM, GRU and plain ones), forward and backward. (eq. S9)
 #include <algorithm>
 #include <array>
+#include <string>
 
 #include "hardware/checked.h"
 #include "programs/aten/rules.h"
@@ -106,18 +107,26 @@ Entry pointwise_step(const Network& net, Time least) {
                     "gates");
 }
 
-/// One kernel goes through all steps of a layer, a block for each sequence: a step waits for the state and
-/// multiplies it with the weights that the block's registers hold. (eq. S9)
-Entry persistent_steps(const Network& net, double clocks_of_step) {
+/// One kernel goes through all steps of a layer, a block for each sequence: it loads the weights, then each
+/// step waits for the state and multiplies it with them. Those that the block's registers do not hold are
+/// loaded in each step again. (eq. S9)
+Entry persistent_steps(const Network& net, bool backward) {
     constexpr std::int64_t width = 32;
+    const auto named = [backward](const char* name) {
+        return cost(std::string("recurrent.") + name + (backward ? "_backward" : ""));
+    };
     const auto held = static_cast<double>(ceil_divide(net.hidden, width) * width);
-    const double step = clocks_of_step + cost("recurrent.held_product") *
-                                             static_cast<double>(net.gates) * held * held;
+    const double weights = static_cast<double>(net.gates) * held * held;
+    const double step =
+        named("held_step") + named("held_product") * weights +
+        named("held_again") * std::max(0.0, weights - cost("recurrent.held_weights"));
     Entry entry = entry_of({.bytes = net.batch * net.steps * net.hidden * model::size_of(net.type),
                             .count = net.chains},
                            "steps");
-    entry.work = KernelWork{
-        .chains = 1, .chain_clocks = step * static_cast<double>(net.steps), .floors = 1.0};
+    entry.work = KernelWork{.chains = 1,
+                            .chain_clocks = named("held_start") + named("held_load") * weights +
+                                            step * static_cast<double>(net.steps),
+                            .floors = 1.0};
     return entry;
 }
 
@@ -135,7 +144,7 @@ std::optional<Understood> recurrent(const Subject& subject) {
     if (net->persistent) {
         return carried_out_by(
             *net, {product(*net, net->batch * net->steps, rows, net->inputs, net->chains, 1.0),
-                   persistent_steps(*net, cost("recurrent.held_step"))});
+                   persistent_steps(*net, false)});
     }
     const std::int64_t chunks = net->chains * ceil_divide(net->steps, chunk);
     return carried_out_by(
@@ -153,7 +162,7 @@ std::optional<Understood> recurrent_backward(const Subject& subject) {
     const std::int64_t rows = net->gates * net->hidden;
     const std::int64_t all = net->batch * net->steps;
     if (net->persistent) {
-        return carried_out_by(*net, {persistent_steps(*net, cost("recurrent.held_step_backward")),
+        return carried_out_by(*net, {persistent_steps(*net, true),
                                      product(*net, all, net->inputs, rows, net->chains, 1.0),
                                      product(*net, rows, net->inputs, all, net->chains, 1.0),
                                      product(*net, rows, net->hidden, all, net->chains, 1.0)});

@@ -33,6 +33,11 @@ void read_counts(const Node& table, std::string_view key, std::array<double, cou
     }
 }
 
+bool flag_at(const Node& table, std::string_view key) {
+    const Node* const node = table.child(key);
+    return node != nullptr && node->boolean;
+}
+
 Template template_at(const Node& table) {
     Template law{.operators = {},
                  .fixed = number_at(table, "fixed_us", 0.0) * units::us,
@@ -41,8 +46,7 @@ Template template_at(const Node& table) {
                  .low = number_at(table, "low", 1.0),
                  .high = number_at(table, "high", 1.0),
                  .rows = static_cast<std::int64_t>(number_at(table, "rows", 0.0))};
-    const Node* const fallback = table.child("fallback");
-    law.fallback = fallback != nullptr && fallback->boolean;
+    law.fallback = flag_at(table, "fallback");
     for (const Node& name : table.child("operators")->children) {
         law.operators.emplace_back(name.text);
     }
@@ -53,7 +57,11 @@ Template template_at(const Node& table) {
 }
 
 using Laws = std::map<std::string, Template, std::less<>>;
-constexpr std::string_view of_launches = " launched";
+constexpr std::array<std::string_view, 3> suffixes{"", " launched", " kernels"};
+
+std::string key_of(std::string_view name, LawOf which) {
+    return std::string(name) + std::string(suffixes.at(static_cast<std::size_t>(which)));
+}
 
 Laws read_templates() {
     Laws laws;
@@ -65,11 +73,10 @@ Laws read_templates() {
         if (tables == nullptr) continue;
         for (const Node& table : tables->children) {
             const Template law = template_at(table);
-            const Node* const launched = table.child("launched");
-            const bool by_launches = launched != nullptr && launched->boolean;
-            for (const std::string& name : law.operators) {
-                laws.emplace(by_launches ? name + std::string(of_launches) : name, law);
-            }
+            const LawOf which = flag_at(table, "launched")  ? LawOf::launches
+                                : flag_at(table, "kernels") ? LawOf::kernels
+                                                            : LawOf::shapes;
+            for (const std::string& name : law.operators) laws.emplace(key_of(name, which), law);
         }
     }
     return laws;
@@ -77,10 +84,9 @@ Laws read_templates() {
 
 }  // namespace
 
-const Template* template_of(std::string_view name, bool launched) {
+const Template* template_of(std::string_view name, LawOf which) {
     static const Laws laws = read_templates();
-    const auto found =
-        launched ? laws.find(std::string(name) + std::string(of_launches)) : laws.find(name);
+    const auto found = which == LawOf::shapes ? laws.find(name) : laws.find(key_of(name, which));
     return found == laws.end() ? nullptr : &found->second;
 }
 

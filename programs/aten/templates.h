@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,9 +41,12 @@ struct Template {
     bool fallback = false;  ///< only for calls that no rule describes
 };
 
-/// The law of an operator, by its name without "aten::" and the '_' of in-place forms; null: none. With
-/// `launched`, the law for calls whose kernels a trace has, which counts their blocks and threads.
-[[nodiscard]] const Template* template_of(std::string_view name, bool launched = false);
+/// What a law is of: a call by its shapes; by its launches too, where a trace has them; or only the band of
+/// the sum of its kernels, each of which has a law.
+enum class LawOf : std::uint8_t { shapes, launches, kernels };
+
+/// The law of an operator, by its name without "aten::" and the '_' of in-place forms; null: none.
+[[nodiscard]] const Template* template_of(std::string_view name, LawOf which = LawOf::shapes);
 
 struct TemplateTime {
     Time time;

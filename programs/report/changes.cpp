@@ -17,14 +17,15 @@ std::size_t at(std::int32_t index) {
     return static_cast<std::size_t>(index);
 }
 
-/// By its shapes: what the report says of a row, unless the row's law uses its launches.
+/// By its shapes: what the report says of a row, unless the row's law uses its kernels.
 std::optional<Time> time_by_shapes(const OperatorRow& row, Understood understood,
                                    const model::Machine& machine) {
-    if (understood.by_launches == nullptr) {
+    if (understood.by_launches == nullptr && understood.by_kernels == nullptr) {
         if (!row.predicted) return {};
         return *row.predicted / static_cast<double>(row.count);
     }
     understood.by_launches = nullptr;
+    understood.by_kernels = nullptr;
     const CallPrediction one = predict(understood, machine);
     if (!one.reason.empty()) return {};
     return one.answer.time;

@@ -219,13 +219,9 @@ class RowBuilder {
             // A copy to or from the host is the driver's, whichever operator requested it.
             row.driver =
                 kernel(longest).kind == ActivityKind::copy && crossing(row.kernel).has_value();
-            if (!row.driver &&
-                (kernel(longest).kind == ActivityKind::kernel || is_known(row.name))) {
-                found = operations_of(call, type_in(row.kernel));
-            }
-            // The blocks say more than shapes: which launches there were, and how full they are.
-            if (auto blocks = by_blocks(instance, row.name, list_sizes(call)))
-                found = std::move(blocks);
+            const bool known = kernel(longest).kind == ActivityKind::kernel || is_known(row.name);
+            if (!row.driver && known) found = operations_of(call, type_in(row.kernel));
+            take_blocks(found, row.name, call, instance);
             if (!found) count_for_a_fit(row, call, instance);
         }
         const bool sparse = row.kernel.find("cusparse") != std::string::npos;
@@ -240,8 +236,10 @@ class RowBuilder {
             row.driver = found.has_value();
         }
         if (!found) found = counted_work(kernel(longest));
+        row.parts = kernel_parts(call, type_in(row.kernel), kernels_seen(instance));
         if (found) {
             take_launches(*found, launched(instance));
+            take_kernels(*found, row.parts);
             take(row, *found);
         } else {
             row.reason = row.family == OperatorFamily::communication
@@ -252,6 +250,17 @@ class RowBuilder {
         }
         keep(std::move(row), found.value_or(Understood{}), std::move(call));
         out_.backward.push_back(is_backward(instance));
+    }
+
+    /// Of lists of tensors the blocks say more than shapes: which launches there were, and how full they are.
+    /// Where the sizes of the lists are recorded too, a law knows both.
+    void take_blocks(std::optional<Understood>& found, std::string_view name, const Call& call,
+                     const Instance& instance) {
+        const ListSizes sizes = list_sizes(call);
+        const bool lawful =
+            sizes.all > 0 && found && template_of(found->law_name, LawOf::launches) != nullptr;
+        if (lawful) return;
+        if (auto blocks = by_blocks(instance, name, sizes)) found = std::move(blocks);
     }
 
     void keep(OperatorRow row, Understood understood, Call call) {
@@ -278,23 +287,35 @@ class RowBuilder {
         return thread != *forward_thread_;
     }
 
-    /// The kernels of an operator's first call.
-    [[nodiscard]] Launched launched(const Instance& instance) const {
-        Launched sum;
+    /// The kernels of an operator's first call, with fills and copies of the driver, which have no blocks.
+    [[nodiscard]] std::vector<KernelSeen> kernels_seen(const Instance& instance) const {
+        const auto volume = [](const std::array<std::int64_t, 3>& sizes) {
+            std::int64_t all = 1;
+            for (const std::int64_t size : sizes) {
+                all *= std::clamp<std::int64_t>(size, 1, std::int64_t{1} << 20U);
+            }
+            return all;
+        };
+        std::vector<KernelSeen> seen;
         for (const std::int32_t index : instance.kernels) {
             const Kernel& each = kernel(index);
-            if (each.kind != ActivityKind::kernel) continue;
-            const auto volume = [](const std::array<std::int64_t, 3>& sizes) {
-                std::int64_t all = 1;
-                for (const std::int64_t size : sizes) {
-                    all *= std::clamp<std::int64_t>(size, 1, std::int64_t{1} << 20U);
-                }
-                return all;
-            };
-            const std::int64_t blocks = volume(each.grid);
+            KernelSeen one{.name = trace_.text(each.name), .measured = time_of(each.duration_ns)};
+            if (each.kind == ActivityKind::kernel) {
+                one.blocks = volume(each.grid);
+                one.threads = one.blocks * std::min<std::int64_t>(volume(each.block), 1024);
+            }
+            seen.push_back(one);
+        }
+        return seen;
+    }
+
+    [[nodiscard]] Launched launched(const Instance& instance) const {
+        Launched sum;
+        for (const KernelSeen& each : kernels_seen(instance)) {
+            if (each.blocks == 0) continue;
             ++sum.launches;
-            sum.blocks += blocks;
-            sum.threads += blocks * std::min<std::int64_t>(volume(each.block), 1024);
+            sum.blocks += each.blocks;
+            sum.threads += each.threads;
         }
         return sum;
     }

@@ -74,6 +74,7 @@ struct OperatorRow {
     std::vector<model::Step> steps{};    ///< of one call
     Counts counts{};                     ///< of one call: what laws of templates see
     std::string law{};                   ///< the name of such a law
+    std::vector<KernelPart> parts{};     ///< of a convolution: its kernels by class
     Time rule{};                         ///< of all calls by the model's own rule; zero: none
     model::WorkloadPrediction answer{};  ///< of one call; without parts if there is no prediction
 };
@@ -106,6 +107,7 @@ struct Saving {
     std::int64_t kernels = 0;  ///< per occurrence
     Time now;                  ///< of all occurrences
     Time then;
+    bool proven = false;  ///< an execution trace has the data flow that it needs
     [[nodiscard]] Time saves() const { return now - then; }
 };
 

@@ -117,9 +117,9 @@ def report_of(ridge, trace, work):
     return json.loads(answer.read_text(encoding="utf-8"))
 
 
-def rows_of(options):
-    """Rows of drawn calls, each a group of its own, and of programs."""
-    work, found = options.work, []
+def reports_of(options):
+    """Traces of drawn calls and of programs, with their answers."""
+    work = options.work
     work.mkdir(parents=True, exist_ok=True)
     for records in sorted((options.records / "h200-sxm-operators").glob("*.csv.gz")):
         folder = work / records.name.removesuffix(".csv.gz")
@@ -130,7 +130,13 @@ def rows_of(options):
     traces = [*sorted(work.glob("*/*.json.gz")), *sorted((options.records / "torch-programs").glob("*.json.gz"))]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         reports = list(pool.map(lambda trace: report_of(options.ridge, trace, work), traces))
-    for trace, report in zip(traces, reports):
+    return zip(traces, reports)
+
+
+def rows_of(options):
+    """Rows of drawn calls, each a group of its own, and of programs."""
+    found = []
+    for trace, report in reports_of(options):
         drawn = trace.name.startswith("all")
         for number, row in enumerate(report["operators"]):
             if row.get("counts") and row["count"] and not row.get("driver") and row["measured_us"] > 0:
@@ -184,7 +190,7 @@ class Data:
 
     def __init__(self, rows):
         rows = sorted(rows, key=lambda row: zlib.crc32(repr((row.group, row.terms)).encode()))
-        rows = rows[:MOST_ROWS]
+        self.rows = rows = rows[:MOST_ROWS]
         self.x, self.y = np.array([row.terms for row in rows]), np.array([row.time for row in rows])
         self.worth = worth_of(self.y, np.array([row.program for row in rows]))
         self.share = np.sqrt(np.array([row.share for row in rows]))
@@ -295,16 +301,31 @@ def law_or_band(task):
     return laws_of(names, rows, names[0] in kept["elsewhere"])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def sections_without(path, starts):
+    """The sections of a file whose first operator does not begin so."""
+    kept = []
+    for text in path.read_text(encoding="utf-8").split("[[template]]\n")[1:]:
+        section_ = "[[template]]\n" + text.rstrip("\n") + "\n"
+        if not tomllib.loads(section_)["template"][0]["operators"][0].startswith(starts):
+            kept.append(section_)
+    return kept
+
+
+def add_options(parser):
     parser.add_argument("--ridge", type=pathlib.Path, default=ROOT / "build/dev/ridge")
     parser.add_argument("--records", type=pathlib.Path, default=ROOT / "records")
     parser.add_argument("--work", type=pathlib.Path, required=True, help="a folder for traces and their answers")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("-o", "--output", type=pathlib.Path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_options(parser)
     parser.add_argument("--kept", type=pathlib.Path, default=ROOT / "software/pytorch-2.11/kept-rules.toml",
                         help="operators whose rule stays")
     parser.add_argument("--without", default="", help="programs that do not train, by comma: for a look at what is left out")
-    parser.add_argument("-o", "--output", type=pathlib.Path)
+    parser.add_argument("--only", default="", help="operators that begin so, by comma; the output keeps its other sections")
     options = parser.parse_args()
     kept = tomllib.loads(options.kept.read_text(encoding="utf-8"))
     without = {f"{each}.json.gz" for each in options.without.split(",")}
@@ -312,8 +333,10 @@ def main():
     for row in rows_of(options):
         if row.group not in without:
             templates[GROUP.get(row.name, (row.name,))].append(row)
-    fitted = [(names, rows, kept) for names, rows in sorted(templates.items()) if may_have_law(names[0], rows)]
-    sections = []
+    only = tuple(each for each in options.only.split(",") if each)
+    fitted = [(names, rows, kept) for names, rows in sorted(templates.items())
+              if may_have_law(names[0], rows) and (not only or names[0].startswith(only))]
+    sections = sections_without(options.output, only) if only and options.output else []
     with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
         for found, text in pool.map(law_or_band, fitted, chunksize=1):
             sections += found
@@ -321,6 +344,7 @@ def main():
     if options.output:
         head = ("# Laws of PyTorch 2.11's kernel templates (docs/model.md S11), written by scripts/fit/templates.py from records of\n"
                 "# operators (records/h200-sxm-operators) and of programs (records/torch-programs).\nschema = 1\n\n")
+        sections.sort(key=lambda text: tomllib.loads(text)["template"][0]["operators"][0])
         options.output.write_text(head + "\n".join(sections), encoding="utf-8")
         print(f"{len(sections)} laws")
 
