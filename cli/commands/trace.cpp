@@ -147,6 +147,20 @@ void require_report_place(const TraceOptions& options) {
     plot::require_writable(options.output, "report");
 }
 
+namespace {
+
+/// What belongs to one trace is refused for two.
+void require_one_trace(const TraceOptions& options, std::size_t runs) {
+    if (!options.execution.empty() && runs > 1) {
+        throw InputError("execution: an execution trace belongs to one trace, not two");
+    }
+    if (options.output.empty()) return;
+    require_report_place(options);
+    if (runs > 1) throw InputError("output: -o takes one trace, not two");
+}
+
+}  // namespace
+
 int report_traces(const Context& context, const TraceOptions& options) {
     if (options.files.empty()) {
         throw InputError("FILE is missing", {}, "ridge trace trace.json.gz");
@@ -162,10 +176,7 @@ int report_traces(const Context& context, const TraceOptions& options) {
         throw InputError("FILE: one trace, or two to compare", {}, "the ranks of a run: --ranks");
     }
     const Format format = parse_format(options.format);
-    if (!options.output.empty()) {
-        require_report_place(options);
-        if (runs.size() > 1) throw InputError("output: -o takes one trace, not two");
-    }
+    require_one_trace(options, runs.size());
     Machines machines = options.gpu.machines(context);
     std::vector<programs::TraceReport> reports;
     std::vector<answers::TimedRun> timed;
@@ -174,6 +185,9 @@ int report_traces(const Context& context, const TraceOptions& options) {
         programs::Trace read = programs::read_run(files);
         if (files.size() == 1) read.file = imported.name_of(files.front());
         if (!options.range.empty()) programs::keep_range(read, options.range);
+        if (!options.execution.empty()) {
+            read.execution = programs::read_execution_trace(options.execution);
+        }
         const model::Machine& machine = machine_of(options, machines, read);
         reports.push_back(programs::report_of(read, machine, target_of(read, machine, machines)));
         if (runs.size() > 1) timed.push_back(answers::run_of(read, reports.back()));
@@ -223,6 +237,11 @@ Action build_trace(CommandLine& line, std::span<const std::string> /*arguments*/
     add_trace_options(line, *options);
     line.flag("--ranks", options->ranks,
               "the files are the ranks of one run: who waited for whom, and what was exposed");
+    line.option(
+            "--execution", options->execution,
+            "execution trace of the same run (torch.profiler.ExecutionTraceObserver), which says "
+            "what each operator reads and writes")
+        .value("FILE");
     line.option("-o,--output", options->output,
                 "report as a page (.html), or its charts (.svg, .png, .pdf)")
         .value("FILE");

@@ -18,6 +18,7 @@ struct TraceOptions {
     GpuOptions gpu;
     std::vector<std::string> files;
     std::string range;
+    std::string execution;  ///< file of an execution trace of the same run
     std::int64_t top = 20;
     std::string format;
     std::string output;  ///< file for a page or charts, instead of text

@@ -35,8 +35,9 @@ struct Chain {
 
 class FusionFinder {
   public:
-    FusionFinder(const std::vector<Instance>& instances, Rows& rows, const model::Machine& machine)
-        : rows_(rows), machine_(machine) {
+    FusionFinder(const Trace& trace, const std::vector<Instance>& instances, Rows& rows,
+                 const model::Machine& machine)
+        : rows_(rows), machine_(machine), flows_(flows_of(trace, instances)) {
         for (std::size_t i = 0; i < instances.size(); ++i) add(instances[i], rows.row_of[i], i);
         for (auto& [stream, chain] : open_) close(chain);
     }
@@ -53,7 +54,8 @@ class FusionFinder {
                           .count = sum.count,
                           .kernels = sum.kernels,
                           .now = time_of(sum.measured_ns),
-                          .then = *fused * static_cast<double>(sum.count)};
+                          .then = *fused * static_cast<double>(sum.count),
+                          .proven = sum.proven};
             found.push_back(std::move(saving));
         }
         return found;
@@ -65,6 +67,7 @@ class FusionFinder {
         std::int64_t kernels = 0;  ///< of one occurrence
         std::int64_t measured_ns = 0;
         std::vector<bool> written{};  ///< results that others read as well
+        bool proven = true;           ///< an execution trace has all members
     };
 
     void add(const Instance& instance, std::int32_t row, std::size_t place) {
@@ -92,13 +95,44 @@ class FusionFinder {
         return size.elements > 1 && std::find(inputs.begin(), inputs.end(), size) != inputs.end();
     }
 
-    /// The next member of the run that reads the result of member `i`: a tensor of the same number of
-    /// elements and bytes (views in between change neither). `i` if there is none nearby.
+    static std::vector<const OperatorFlow*> flows_of(const Trace& trace,
+                                                     const std::vector<Instance>& instances) {
+        std::vector<const OperatorFlow*> flows;
+        for (const Instance& instance : instances) {
+            const bool known = instance.op != none && !trace.execution.empty();
+            flows.push_back(known
+                                ? trace.execution.flow_of(
+                                      trace.operators[static_cast<std::size_t>(instance.op)].record)
+                                : nullptr);
+        }
+        return flows;
+    }
+    static bool shares(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) {
+        return std::find_first_of(a.begin(), a.end(), b.begin(), b.end()) != a.end();
+    }
+    /// What the instance at `later` does with the results of that at `place`: by the storages of an execution
+    /// trace if it has both, else by sizes.
+    enum class Touch : std::uint8_t { none, reads, overwrites };
+    [[nodiscard]] Touch touch(std::size_t place, std::size_t later) const {
+        const OperatorFlow* const from = flows_[place];
+        const OperatorFlow* const to = flows_[later];
+        if (from != nullptr && to != nullptr) {
+            if (shares(from->writes, to->reads)) return Touch::reads;
+            return shares(from->writes, to->writes) ? Touch::overwrites : Touch::none;
+        }
+        const TensorSize size = result(rows_.row_of[place]);
+        if (reads(rows_.row_of[later], size)) return Touch::reads;
+        return result(rows_.row_of[later]) == size ? Touch::overwrites : Touch::none;
+    }
+
+    /// The next member of the run that reads the result of member `i`: its storage, or a tensor of the same
+    /// number of elements and bytes (views in between change neither). `i` if there is none nearby.
     [[nodiscard]] std::size_t reader_of(const Chain& run, std::size_t i) const {
         constexpr std::size_t nearby = 16;
-        const TensorSize size = result(run.rows[i]);
         for (std::size_t j = i + 1; j < std::min(run.rows.size(), i + nearby); ++j) {
-            if (reads(run.rows[j], size)) return j;
+            const Touch found = touch(run.places[i], run.places[j]);
+            if (found == Touch::reads) return j;
+            if (found == Touch::overwrites && flows_[run.places[i]] != nullptr) return i;
         }
         return i;
     }
@@ -115,14 +149,16 @@ class FusionFinder {
         return end;
     }
 
-    /// Whether a later kernel may read the result of the instance at `place`, besides the next one: then
-    /// it must be written all the same. A kernel that writes a tensor of this size ends the search,
-    /// because later readers of that size read its result.
-    [[nodiscard]] bool is_read_later(std::size_t place) const {
-        const TensorSize size = result(rows_.row_of[place]);
+    /// Whether a later kernel may read the result of the instance at `place`, besides the next one, or of
+    /// an execution trace the group up to `last`: then it must be written all the same. A kernel that writes
+    /// the storage, or a tensor of this size, ends the search, because later readers read its result.
+    [[nodiscard]] bool is_read_later(std::size_t place, std::size_t last) const {
+        const bool known = flows_[place] != nullptr;
         for (std::size_t i = place + 1; i < rows_.row_of.size(); ++i) {
-            if (i > place + 1 && reads(rows_.row_of[i], size)) return true;
-            if (result(rows_.row_of[i]) == size) return false;
+            const Touch found = touch(place, i);
+            if (found == Touch::reads && i > (known ? last : place + 1)) return true;
+            if (found == Touch::overwrites) return false;
+            if (!known && result(rows_.row_of[i]) == result(rows_.row_of[place])) return false;
         }
         return false;
     }
@@ -148,9 +184,10 @@ class FusionFinder {
         const bool first = sum.count == 0;
         if (first) sum.kernels = 0;
         for (std::size_t i = begin; i < end; ++i) {
-            if (first) sum.written.push_back(is_read_later(run.places[i]));
+            if (first) sum.written.push_back(is_read_later(run.places[i], run.places[end - 1]));
             if (first) sum.kernels += run.kernels[i];
             sum.measured_ns += run.measured_ns[i];
+            sum.proven = sum.proven && flows_[run.places[i]] != nullptr;
         }
         ++sum.count;
     }
@@ -222,6 +259,7 @@ class FusionFinder {
 
     Rows& rows_;
     const model::Machine& machine_;
+    std::vector<const OperatorFlow*> flows_;  ///< of each instance; null: not recorded
     std::map<std::int64_t, Chain> open_;
     std::map<std::vector<std::int32_t>, Sum> chains_;
 };
@@ -260,9 +298,10 @@ void add_copies(Rows& rows, std::vector<Saving>& found) {
 
 }  // namespace
 
-std::vector<Saving> savings_of(const std::vector<Instance>& instances, Rows& rows,
-                               const Timeline& timeline, const model::Machine& machine) {
-    std::vector<Saving> found = FusionFinder(instances, rows, machine).savings();
+std::vector<Saving> savings_of(const Trace& trace, const std::vector<Instance>& instances,
+                               Rows& rows, const Timeline& timeline,
+                               const model::Machine& machine) {
+    std::vector<Saving> found = FusionFinder(trace, instances, rows, machine).savings();
     add_slower(rows, found);
     add_copies(rows, found);
     for (OperatorRow& row : rows.rows) row.avoidable = std::min(row.avoidable, row.measured);

@@ -10,7 +10,8 @@ namespace ridge::programs {
 
 /// Ordered by what they save, the largest first; nothing below a thousandth of the kernel time.
 /// Also records in each row how much of its time is avoidable.
-[[nodiscard]] std::vector<Saving> savings_of(const std::vector<Instance>& instances, Rows& rows,
+[[nodiscard]] std::vector<Saving> savings_of(const Trace& trace,
+                                             const std::vector<Instance>& instances, Rows& rows,
                                              const Timeline& timeline,
                                              const model::Machine& machine);
 

@@ -172,7 +172,7 @@ TraceReport report_of(const Trace& trace, const model::Machine& machine, Target 
     report.samples = trace.samples;
     const std::vector<Instance> instances = instances_of(trace);
     Rows rows = rows_of(trace, instances, machine);
-    report.savings = savings_of(instances, rows, report.timeline, machine);
+    report.savings = savings_of(trace, instances, rows, report.timeline, machine);
     for (Saving& change : changes_of(instances, rows, machine)) {
         report.savings.push_back(std::move(change));
     }

@@ -54,6 +54,7 @@ class ChromeReader {
                     .end_ns = event.start_ns + event.duration_ns,
                     .external_id = event.external_id,
                     .sequence = event.sequence,
+                    .record = event.record,
                     .collective = collective(event),
                     .range = range};
         if (!event.input_dims.empty()) {

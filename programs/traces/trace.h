@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "programs/traces/counters.h"
+#include "programs/traces/execution_trace.h"
 #include "programs/traces/text_pool.h"
 
 namespace ridge::programs {
@@ -40,6 +41,7 @@ struct Operator {
     std::int64_t end_ns = 0;
     std::int64_t external_id = -1;
     std::int64_t sequence = -1;         ///< autograd's number; -1: none
+    std::int64_t record = -1;           ///< its number in an execution trace; -1: none
     TextId collective = TextId::empty;  ///< as for a kernel
     std::int32_t parent = none;         ///< the operator that encloses it on the same thread
     bool range = false;                 ///< an annotation or a module, not an operator
@@ -123,6 +125,7 @@ struct Trace {
     std::vector<Launch> launches;
     std::vector<KernelCounters> counters;  ///< per launch, one entry per kernel, grid and block
     std::vector<DeviceSample> samples;     ///< counters of whole GPUs over time
+    ExecutionTrace execution{};            ///< what operators read and write, if that was recorded
     std::vector<std::string> notes;        ///< what could not be recorded, and why
 
     [[nodiscard]] const std::string& text(TextId id) const { return texts[id]; }

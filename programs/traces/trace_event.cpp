@@ -74,6 +74,7 @@ enum class Field : std::uint8_t {
     external_id,
     correlation,
     sequence,
+    record,
     device,
     stream,
     bytes,
@@ -108,6 +109,7 @@ constexpr std::array event_words{Word{"ph", Field::phase},     Word{"cat", Field
 constexpr std::array arg_words{Word{"External id", Field::external_id},
                                Word{"correlation", Field::correlation},
                                Word{"Sequence number", Field::sequence},
+                               Word{"Record function id", Field::record},
                                Word{"device", Field::device},
                                Word{"stream", Field::stream},
                                Word{"bytes", Field::bytes},
@@ -365,6 +367,9 @@ class EventHandler {
             case Field::sequence:
                 event_.sequence = whole(text);
                 break;
+            case Field::record:
+                event_.record = whole(text);
+                break;
             case Field::device:
                 event_.device = whole(text);
                 break;
@@ -426,7 +431,7 @@ void TraceEvent::clear() {
     }
     process = thread = -1;
     start_ns = duration_ns = 0;
-    external_id = correlation = sequence = device = stream = bytes = -1;
+    external_id = correlation = sequence = record = device = stream = bytes = -1;
     registers = shared_bytes = graph_node = -1;
     elements_in = elements_out = group_size = -1;
     grid = {};

@@ -34,6 +34,7 @@ struct TraceEvent {
     std::int64_t external_id = -1;
     std::int64_t correlation = -1;
     std::int64_t sequence = -1;  ///< autograd's number, shared by an operator and its backward
+    std::int64_t record = -1;    ///< the operator's number in an execution trace
     std::int64_t device = -1;
     std::int64_t stream = -1;
     std::int64_t bytes = -1;
