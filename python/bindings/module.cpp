@@ -21,6 +21,7 @@
 #include "model/catalogue/catalogue.h"
 #include "model/footprint/attention_memory.h"
 #include "programs/aten/operations.h"
+#include "programs/aten/workspace.h"
 #include "programs/host.h"
 #include "python/bindings/conversion.h"
 #include "python/bindings/machines.h"
@@ -61,6 +62,7 @@ nb::dict predict_call(const std::string& name, const std::string& inputs, const 
     nb::dict out;
     const programs::Call call = programs::parse_call(name, inputs);
     out["shape"] = programs::shape_text(call);
+    out["workspace_bytes"] = programs::workspace_of(call);
     const auto found = programs::operations_of(call);
     if (!found) {
         out["not_modelled"] = "ridge has no operation for " + name;

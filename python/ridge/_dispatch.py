@@ -101,10 +101,12 @@ def _plain_attention(query: Any, key: Any, value: Any, mask: Any, dropout: float
 class AsOnGpu(TorchFunctionMode):
     """A mode in which attention and dropout become the operators that a GPU runs."""
 
-    def __init__(self, gpu: str | None) -> None:
+    def __init__(self, gpu: str | None, values: bool = False) -> None:
         super().__init__()
         self.capability = (8, 0) if gpu is None else compute_capability(gpu)
         self.calls = {"scaled_dot_product_attention": self._attention, "dropout": _dropout}
+        if values:  # the backends' operators have no values on the CPU
+            del self.calls["scaled_dot_product_attention"]
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}

@@ -17,12 +17,10 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import _core
 from ._answer import Answer, InputError, checked
@@ -30,188 +28,7 @@ from ._command import trace
 from ._dispatch import AsOnGpu
 from ._estimate import Estimate
 from ._predict import default_gpu
-
-try:
-    from torch.utils._pytree import tree_flatten, tree_map
-except ImportError:  # pragma: no cover - every PyTorch from 1.13 on has it
-    raise ImportError("ridge.torch needs PyTorch 1.13 or newer") from None
-
-_no_kernel = {
-    "aten::view", "aten::_unsafe_view", "aten::reshape", "aten::t", "aten::transpose", "aten::permute", "aten::expand",
-    "aten::slice", "aten::select", "aten::unsqueeze", "aten::squeeze", "aten::split", "aten::split_with_sizes",
-    "aten::chunk", "aten::unbind", "aten::alias", "aten::detach", "aten::as_strided", "aten::lift_fresh",
-    "aten::empty", "aten::empty_like", "aten::empty_strided", "aten::new_empty", "aten::new_empty_strided",
-    "aten::_reshape_alias", "aten::unfold", "aten::diagonal", "aten::narrow", "aten::is_same_size", "aten::sym_size",
-    "prim::device", "aten::_local_scalar_dense", "aten::record_stream", "aten::resize_", "aten::set_",
-}
-
-class Call:
-    """One operator with its inputs, and how often it ran in one module."""
-
-    def __init__(self, name: str, inputs: str, module: str, backward: bool) -> None:
-        self.name, self.inputs, self.module, self.backward, self.count = name, inputs, module, backward, 0
-
-
-class Recorder(TorchDispatchMode):
-    """A mode that records operators and the life of storages."""
-
-    def __init__(self, model: Any = None) -> None:
-        super().__init__()
-        self.calls: dict[tuple[str, str, str, bool], Call] = {}
-        self.events: list[tuple[int, int]] = []  # (storage, bytes): positive when allocated, negative when freed
-        self.before: list[tuple[int, int]] = []  # storages from before, such as a cache in an argument's attributes
-        self.backward = False
-        self._storages: dict[int, int] = {}
-        self._next = 0
-        self._polled: list[tuple[Any, Callable[[], None]]] = []
-        self._path: list[str] = []
-        self._hooks: list[Any] = []
-        if model is not None:
-            self._follow(model)
-
-    def _follow(self, model: Any) -> None:
-        for name, module in model.named_modules():
-            title = f"{name or 'model'}: {type(module).__name__}"
-            self._hooks.append(module.register_forward_pre_hook(lambda _m, _i, title=title: self._path.append(title)))
-            self._hooks.append(module.register_forward_hook(lambda _m, _i, _o: self._path and self._path.pop() and None))
-
-    def __exit__(self, *details: Any) -> Any:
-        for hook in self._hooks:
-            hook.remove()
-        self._hooks.clear()
-        return super().__exit__(*details)
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.poll()
-        for tensor in _tensors([args, kwargs]):
-            self.watch(tensor, self.before)
-        out = func(*args, **(kwargs or {}))
-        name = func._schema.name
-        if name not in _no_kernel and not name.startswith("profiler::") and not _only_a_view(func, args, out):
-            inputs = _inputs_text(func, args, kwargs or {}, out)
-            module = self._path[-1] if self._path and not self.backward else ""
-            key = (name, inputs, module, self.backward)
-            call = self.calls.get(key)
-            if call is None:
-                call = self.calls[key] = Call(name, inputs, module, self.backward)
-            call.count += 1
-        for tensor in _tensors(out):
-            self.watch(tensor)
-        return out
-
-    def watch(self, tensor: Any, events: list[tuple[int, int]] | None = None) -> None:
-        """Records a tensor's storage until nothing holds it; it begins in `events` (default: now)."""
-        storage = _storage(tensor)
-        key = storage._cdata
-        if key in self._storages:
-            return
-        size = _nbytes(storage)
-        if size == 0:
-            return
-        self._next += 1
-        number = self._storages[key] = self._next
-        (self.events if events is None else events).append((number, size))
-
-        def gone(key: int = key, number: int = number, size: int = size) -> None:
-            if self._storages.get(key) == number:
-                del self._storages[key]
-                self.events.append((number, -size))
-
-        if _storages_last:
-            with contextlib.suppress(TypeError):  # a storage without weak references counts to the end
-                weakref.finalize(storage, gone)
-        else:
-            from torch.multiprocessing.reductions import StorageWeakRef
-
-            self._polled.append((StorageWeakRef(storage), gone))
-
-    def poll(self) -> None:
-        """Looks for storages that were freed, because PyTorch before 2.1 does not report it."""
-        still = []
-        for reference, gone in self._polled:
-            if reference.expired():
-                gone()
-            else:
-                still.append((reference, gone))
-        self._polled = still
-
-
-def _storage_objects_last() -> bool:
-    """Whether a storage's Python object lives as long as the storage, so that its end can be observed."""
-    tensor = torch.empty(1)
-    reference = weakref.ref(_storage(tensor))
-    return reference() is not None
-
-
-def _storage(tensor: Any) -> Any:
-    return tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()._storage
-
-
-_storages_last = _storage_objects_last()
-
-
-def _nbytes(storage: Any) -> int:
-    try:
-        return int(storage.nbytes())
-    except (RuntimeError, TypeError, ValueError):
-        return 0
-
-
-def _tensors(value: Any) -> Iterator[Any]:
-    for item in tree_flatten(value)[0]:
-        if isinstance(item, torch.Tensor):
-            yield item
-
-
-def _only_a_view(func: Any, args: Any, out: Any) -> bool:
-    """Whether the result shares its input's storage: a view, or a conversion without effect."""
-    if func._schema.name.endswith("_") or not isinstance(out, torch.Tensor) or not args:
-        return False
-    first = args[0]
-    if not isinstance(first, torch.Tensor) or func._schema.is_mutable:
-        return False
-    return _storage(out)._cdata == _storage(first)._cdata
-
-
-def _inputs_text(func: Any, args: Any, kwargs: dict[str, Any], out: Any) -> str:
-    types, dims, strides, values = [], [], [], []
-    given = list(args)
-    for argument in func._schema.arguments[len(args) :]:
-        given.append(kwargs.get(argument.name, argument.default_value if argument.has_default_value() else None))
-    if func._schema.name in ("aten::_to_copy", "aten::clone", "aten::contiguous"):
-        given = [out, args[0]]  # as a copy from the input into the result
-    for value in given:
-        kind, size, steps, text = _argument(value)
-        types.append(kind)
-        dims.append(size)
-        strides.append(steps)
-        values.append(text)
-    return "|".join(_json(part) for part in (types, dims, strides, values))
-
-
-def _argument(value: Any) -> tuple[str, Any, Any, str]:
-    if isinstance(value, torch.Tensor):
-        return str(value.dtype), _ints(value.shape), _ints(value.stride()), ""
-    if isinstance(value, (list, tuple)):
-        if value and all(isinstance(item, torch.Tensor) for item in value):
-            return f"TensorList {value[0].dtype}", [_ints(item.shape) for item in value], [_ints(item.stride()) for item in value], ""
-        if value and any(isinstance(item, torch.Tensor) for item in value):
-            return _argument(next(item for item in value if isinstance(item, torch.Tensor)))
-        return "ScalarList", [], [], "[" + ", ".join(str(item) for item in value) + "]"
-    if value is None:
-        return "", [], [], ""
-    return "Scalar", [], [], str(value)
-
-
-def _ints(values: Any) -> list[int]:
-    return [int(value) for value in values]
-
-
-def _json(value: Any) -> str:
-    import json
-
-    return json.dumps(value, separators=(",", ":"))
-
+from ._recorder import Call, Recorder, _nbytes, _storage, _tensors, tree_map
 
 def _hint(call: Call) -> str:
     return call.name.replace("aten::_to_copy", "aten::copy_").replace("aten::clone", "aten::copy_").replace(
@@ -287,18 +104,39 @@ def _fill_states(model: Any, optimizer: Any, recorder: Recorder) -> None:
     recorder.events_before = len(recorder.events)
 
 
+def _needs_values() -> tuple[type[BaseException], ...]:
+    """What fake tensors raise when a program asks for values."""
+    from torch._subclasses import fake_tensor
+
+    names = ("DataDependentOutputException", "DynamicOutputShapeException")
+    return tuple(getattr(fake_tensor, name) for name in names if hasattr(fake_tensor, name))
+
+
+def _asked_for_values(error: BaseException) -> InputError:
+    """Names the operator that needs values, and the line of the program that called it."""
+    import traceback
+
+    own = os.path.dirname(__file__), os.path.dirname(torch.__file__)
+    frames = [each for each in traceback.extract_tb(error.__traceback__) if not each.filename.startswith(own)]
+    where = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
+    operator = getattr(error, "func", "an operator")
+    return InputError(f"model: shapes follow from the values of {operator}{where}; give real arguments and values=True")
+
+
 def record(
-    model: Any, *args: Any, mode: str = "inference", optimizer: str | None = None, gpu: str | None = None, **kwargs: Any
+    model: Any, *args: Any, mode: str = "inference", optimizer: str | None = None, gpu: str | None = None, values: bool = False, **kwargs: Any
 ) -> Recorder:
-    """Runs one step of the model on fake tensors, dispatched as on the GPU, and returns what was recorded."""
+    """Runs one step of the model, dispatched as on the GPU, and returns what was recorded.
+
+    It runs on fake tensors; with `values` on the CPU, with the values that the model and its arguments have."""
     if mode not in ("inference", "train"):
         raise InputError(f"mode: '{mode}' is neither inference nor train")
     if optimizer not in (None, "adamw", "sgd"):
         raise InputError(f"optimizer: '{optimizer}' is neither adamw nor sgd")
-    with _fake() as fake:
-        kept = _fake_parameters(fake, model)
+    with contextlib.nullcontext() if values else _fake() as fake:
+        kept = [] if values else _fake_parameters(fake, model)
         try:
-            inputs, options = _faked(fake, args), _faked(fake, kwargs)
+            inputs, options = (args, kwargs) if values else (_faked(fake, args), _faked(fake, kwargs))
             recorder = Recorder(model)
             for tensor in [*model.parameters(), *model.buffers(), *_tensors([inputs, options])]:
                 recorder.watch(tensor)
@@ -308,7 +146,7 @@ def record(
                 maker = torch.optim.AdamW if optimizer == "adamw" else torch.optim.SGD
                 step = maker([p for p in model.parameters() if p.requires_grad], lr=1e-3, foreach=True)
                 _fill_states(model, step, recorder)
-            with recorder, AsOnGpu(gpu):
+            with recorder, AsOnGpu(gpu, values):
                 if mode == "inference":
                     with torch.no_grad():
                         out = model(*inputs, **options)
@@ -319,6 +157,8 @@ def record(
                     if step is not None:
                         _step(step)
             del inputs, options
+        except _needs_values() as error:
+            raise _asked_for_values(error) from error
         finally:
             for store, name, tensor in kept:
                 store[name] = tensor
@@ -333,6 +173,7 @@ def estimate(
     optimizer: str | None = None,
     datasheet: bool = False,
     analytic: bool = False,
+    values: bool = False,
     **kwargs: Any,
 ) -> Estimate:
     """Predicts one step of a PyTorch model from its shapes, without a GPU.
@@ -341,13 +182,17 @@ def estimate(
     "inference" (no gradients) or "train" (forward and backward pass of the output's `loss` or, without one,
     of the sum of its first floating-point tensor; `optimizer` "adamw" or "sgd" adds its step).
 
+    A model whose shapes follow from values (detections, graphs, packed sequences) is refused, with the operator
+    and line that ask for them; with `values` it runs on this CPU with its real arguments, and its parameters
+    and gradients change as in a step. Attention is then the CPU's, with its matrix of scores.
+
     Returns an `Estimate`: gpu_time_us with its band (None if a call is not modelled: `at_least_us`,
     `not_modelled_reasons`), host_us, wall_us, kernels, weights_bytes, peak_bytes
     (allocated by the caching allocator) and reserved_bytes, `operators`, `modules`, `memory` (bytes in use
     after each allocation and release). Raises `InputError` for a wrong mode or an unknown GPU.
     """
     chosen = default_gpu(gpu)
-    recorder = record(model, *args, mode=mode, optimizer=optimizer, gpu=chosen, **kwargs)
+    recorder = record(model, *args, mode=mode, optimizer=optimizer, gpu=chosen, values=values, **kwargs)
     return summary(recorder, model, chosen, mode, datasheet, analytic)
 
 
@@ -400,7 +245,7 @@ def summary(recorder: Recorder, model: Any, gpu: str, mode: str, datasheet: bool
     multiplies = any(row["family"] == "product" for row in operators.values())
     threads = (2 if mode == "train" else 1) if multiplies else 0
     workspaces = [(-1 - thread, facts["cublas_workspace_bytes"]) for thread in range(threads)]
-    memory = checked(_core.replay, workspaces + recorder.before + recorder.events)
+    memory = checked(_core.replay, workspaces + recorder.before + _with_workspaces(recorder, answers))
     parameters = sum(_nbytes(_storage(p)) for p in {id(p): p for p in [*model.parameters(), *model.buffers()]}.values())
     # The host that was measured with this GPU, as `ridge model` uses it (docs/models.md, W5).
     backward = totals["backward_kernels"]
@@ -436,6 +281,17 @@ def summary(recorder: Recorder, model: Any, gpu: str, mode: str, datasheet: bool
             ],
         }
     )
+
+
+def _with_workspaces(recorder: Recorder, answers: dict[tuple[str, str], dict[str, Any]]) -> list[tuple[int, int]]:
+    """The recorded events with what libraries allocate for a call beside its results, and free after it."""
+    events, begin, number = [], 0, 1 << 40  # numbers that no storage has
+    for place, call in recorder.ran:
+        size = answers[_hint(call), call.inputs].get("workspace_bytes", 0)
+        if size:
+            events += [*recorder.events[begin:place], (number, size), (number, -size)]
+            begin, number = place, number + 1
+    return events + recorder.events[begin:]
 
 
 class Profile:

@@ -8,9 +8,10 @@ Needs PyTorch 2.11, the packages of the programs (timm, torchvision, transformer
 optimizer's states, one that is recorded.
 
 Limits: gradients are not scaled (the scaler asks for values), autocast is the CPU's, norms and recurrent layers are dispatched as on the CPU.
-A program whose shapes follow from values is left out, with the reason. Compiled programs are left out.
+A program whose shapes follow from values is left out, with the reason; with --values it runs with values. Compiled programs are left out.
 """
 import argparse
+import contextlib
 import csv
 import pathlib
 import statistics
@@ -28,7 +29,10 @@ from ridge._dispatch import AsOnGpu
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts/measure"))
 import torch_programs  # noqa: E402
+from torch_programs_fresh import FRESH  # noqa: E402
 from torch_programs_judges import JUDGES  # noqa: E402
+
+PROGRAMS = JUDGES | FRESH
 
 GPU = "h200-sxm"
 
@@ -71,13 +75,13 @@ def stand_in():
     optimizers._get_foreach_kernels_supported_devices = lambda: ["cpu", "cuda"]
 
 
-def estimate_of(name):
-    with estimates._fake():
+def estimate_of(name, values):
+    with contextlib.nullcontext() if values else estimates._fake():
         torch.manual_seed(1)
-        step = JUDGES[name](Context("cpu"))
+        step = PROGRAMS[name](Context("cpu"))
         step()
         recorder = estimates.Recorder()
-        with recorder, AsOnGpu(GPU):
+        with recorder, AsOnGpu(GPU, values):
             step()
     return estimates.summary(recorder, nn.Module(), GPU, "train").to_dict()
 
@@ -86,25 +90,28 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("steps", type=pathlib.Path)
     parser.add_argument("--only", default="")
+    parser.add_argument("--values", action="store_true", help="programs that fake tensors refuse run on this CPU")
     options = parser.parse_args()
     stand_in()
     with open(options.steps, encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["half"] == "judge" and not row["program"].startswith("compiled")]
+        rows = [row for row in csv.DictReader(file) if row["half"] in ("judge", "fresh") and not row["program"].startswith("compiled")]
     times, peaks = [], []
     for row in rows:
         if options.only and row["program"] not in options.only.split(","):
             continue
         begin = time.monotonic()
         try:
-            found = estimate_of(row["program"])
+            found, how = estimate_of(row["program"], False), ""
         except Exception as error:  # noqa: BLE001: a program less
-            print(f"{row['program']:18s} left out: {type(error).__name__} {(str(error).splitlines() or [''])[0][:80]}", flush=True)
-            continue
+            print(f"{row['program']:18s} refused: {type(error).__name__} {(str(error).splitlines() or [''])[0][:80]}", flush=True)
+            if not options.values:
+                continue
+            found, how = estimate_of(row["program"], True), "with values"
         known = found["gpu_time_us"] or found["at_least_us"]
         times.append(known / float(row["kernel_us"]) - 1.0)
         peaks.append(found["peak_bytes"] / float(row["peak_bytes"]) - 1.0)
         print(f"{row['program']:18s} kernels {100 * times[-1]:+6.1f} %  peak {100 * peaks[-1]:+6.1f} %  calls without a prediction "
-              f"{found['not_modelled']}  {time.monotonic() - begin:.0f} s", flush=True)
+              f"{found['not_modelled']} {how} {time.monotonic() - begin:.0f} s", flush=True)
     if times:
         print(f"{len(times)} programs: time {100 * statistics.mean(map(abs, times)):.1f} %, median {100 * statistics.median(map(abs, times)):.1f}; "
               f"peak {100 * statistics.mean(map(abs, peaks)):.1f} %, median {100 * statistics.median(map(abs, peaks)):.1f}")

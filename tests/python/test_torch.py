@@ -29,6 +29,31 @@ class Estimates(unittest.TestCase):
     def names(self, report):
         return [row["name"] for row in report.to_dict()["operators"]]
 
+    def test_shapes_from_values(self):
+        from ridge.torch import estimate
+
+        class Kept(torch.nn.Module):
+            def forward(self, x):
+                return torch.exp(x[x > 0])
+
+        kept, x = Kept(), torch.tensor([1.0, -1.0, 2.0, 3.0])
+        if hasattr(torch, "compile"):  # before PyTorch 2.0 fake tensors say it otherwise
+            with self.assertRaisesRegex(ridge.InputError, r"(nonzero|index).*test_torch\.py:\d+.*values=True"):
+                estimate(kept, x, gpu=GPU)
+        report = estimate(kept, x, gpu=GPU, values=True)
+        shapes = {row["name"]: row["shape"] for row in report.to_dict()["operators"]}
+        self.assertIn("[3]", shapes["aten::exp"])
+
+    def test_workspace_of_a_convolution(self):
+        from ridge.torch import estimate
+
+        model, x = torch.nn.Conv2d(16, 16, 3, padding=1, bias=False), torch.randn(4, 16, 32, 32)
+        first = estimate(model, x, gpu=GPU)
+        last = estimate(model, x.contiguous(memory_format=torch.channels_last), gpu=GPU)
+        # The input, the result and the filters in another layout (docs/vram.md, V16).
+        turned = 4 * (2 * x.numel() + 16 * 16 * 9)
+        self.assertAlmostEqual(first.peak_bytes - last.peak_bytes, turned, delta=4096)
+
     def test_inference(self):
         report = self.estimate()
         counts = {}
