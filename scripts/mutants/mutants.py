@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """Tests the tests: small changes to model/, programs/ and answers/, one at a time, and whether a unit test fails for each.
 
-    scripts/mutants/mutants.py draw  [--seed 1] [--count 600]   # a copy of the sources in build/mutants/source, with the mutants in it
-    scripts/mutants/mutants.py build                            # one build of it; RIDGE_MUTANT=17 brings mutant 17 to life
-    scripts/mutants/mutants.py reach [--jobs 2] [--programs A,B] # which test cases reach which mutants, and how long each case takes
-    scripts/mutants/mutants.py kill  [--jobs 2] [--minutes 60]  # runs the cases that reach a mutant until one fails; goes on where it stopped
-    scripts/mutants/mutants.py report [--markdown]              # the share found with its 95 % interval, by room, and what survived
+    scripts/mutants/mutants.py draw   [--seed 1] [--count 600] [--fresh 300]  # a copy of the sources in build/mutants/source with the mutants
+    scripts/mutants/mutants.py build  [--programs A,B]            # one build of its tests; RIDGE_MUTANT=17 brings mutant 17 to life
+    scripts/mutants/mutants.py reach  [--jobs 2] [--programs A,B] # which test cases reach which mutants, and how long each takes
+    scripts/mutants/mutants.py kill   [--jobs 2] [--minutes 60]   # runs the cases that reach a mutant until one fails; goes on where it stopped
+    scripts/mutants/mutants.py tests                              # takes today's tests/; then build, reach and kill --again look at the survivors
+    scripts/mutants/mutants.py report [--markdown]                # the share found with its 95 % interval, by room, and what survived
 
-Mutants are drawn by seed, in each room (a folder of a library) as many as its share of all places. A test case runs in a
-process of its own, those first that reach few mutants; ten times its usual time and five seconds is its limit, and a case that
-hangs or crashes has found its mutant. Only Catch2 programs count: what the tests of scripts and pages would find is not
-counted. A mutant that no case reaches has survived. Needs python3-clang (libclang).
+Mutants are drawn by seed, in each room (a folder of a library) as many as its share of all places. Those of --fresh lie elsewhere
+and are judged by `kill --fresh`, when tests for the survivors of the others are written: they say what the tests find that were
+not written for them. Cases run in batches, the quick ones of a program first; a batch that fails, crashes or hangs (ten times its usual
+time and ten seconds) has found its mutant. Only Catch2 programs count: what the tests of scripts and pages would find is not
+counted. A mutant that no case reaches has survived. `equivalent.toml` lists those that no test can find, each with its reason.
+Needs python3-clang (libclang) and build/dev/generated.
 """
 import argparse
 import collections
@@ -24,7 +27,9 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
+import tomllib
 
 import sites
 
@@ -33,6 +38,8 @@ PLACE = ROOT / "build/mutants"
 SOURCE = PLACE / "source"
 LAYERS = ("model", "programs", "answers")
 ARGUMENTS = ["-std=c++20", "-w"]
+COMMON = "algorithm array cmath cstdint functional map memory optional ostream span string string_view variant vector fmt/format.h"
+QUICK = 0.5  # s; slower cases run when the quick ones of all programs found nothing
 HEADER = """// Which mutant lives, by RIDGE_MUTANT; RIDGE_MUTANTS_REACHED names a file for the numbers of those that were asked for.
 #pragma once
 #include <cstdio>
@@ -79,10 +86,18 @@ def compile_arguments():
     return [*ARGUMENTS, f"-I{ROOT}", f"-I{ROOT}/build/dev/generated", *([f"-isystem{eigen}"] if eigen else [])]
 
 
+def precompiled():
+    """The headers that nearly every file includes, precompiled for libclang."""
+    header, out = PLACE / "common.h", PLACE / "common.pch"
+    header.write_text("".join(f"#include <{name}>\n" for name in COMMON.split()), encoding="utf-8")
+    made = subprocess.run(["clang++", *ARGUMENTS, "-x", "c++-header", header, "-o", out], check=False).returncode == 0
+    return ["-include-pch", str(out)] if made else []
+
+
 def all_sites(jobs):
     names = subprocess.run(["git", "ls-files", *[f"{layer}/*.{kind}" for layer in LAYERS for kind in ("cpp", "h")]], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
     with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
-        found = pool.map(sites.sites_of, [ROOT] * len(names), names, [compile_arguments()] * len(names), chunksize=4)
+        found = pool.map(sites.sites_of, [ROOT] * len(names), names, [compile_arguments() + precompiled()] * len(names), chunksize=4)
         return [site for each in found for site in each]
 
 
@@ -90,8 +105,8 @@ def overlaps(site, others):
     return any(site.begin < each.end and each.begin < site.end for each in others)
 
 
-def drawn(places, count, generator):
-    """So many of the places, in each room its share, none within another."""
+def drawn(places, count, generator, taken=()):
+    """So many of the places, in each room its share, none within another or one of those taken."""
     rooms = collections.defaultdict(list)
     for site in places:
         rooms[room_of(site.file)].append(site)
@@ -99,13 +114,15 @@ def drawn(places, count, generator):
     share = {room: int(value) for room, value in exact.items()}
     for room in sorted(exact, key=lambda room: share[room] - exact[room])[: count - sum(share.values())]:
         share[room] += 1
-    chosen = collections.defaultdict(list)
+    chosen, others = collections.defaultdict(list), collections.defaultdict(list)
+    for site in taken:
+        others[site.file].append(site)
     for room in sorted(rooms):
         order = sorted(rooms[room], key=lambda site: (site.file, site.begin, site.end, site.kind))
         generator.shuffle(order)
         left = share[room]
         for site in order:
-            if left and not overlaps(site, chosen[site.file]):
+            if left and not overlaps(site, chosen[site.file] + others[site.file]):
                 chosen[site.file].append(site)
                 left -= 1
     return [site for file in sorted(chosen) for site in sorted(chosen[file], key=lambda site: site.begin)]
@@ -113,33 +130,30 @@ def drawn(places, count, generator):
 
 def compiles(name):
     arguments = [each.replace(f"-I{ROOT}", f"-I{SOURCE}", 1) if each == f"-I{ROOT}" else each for each in compile_arguments()]
-    return subprocess.run([os.environ.get("CXX", "c++"), *arguments, "-fsyntax-only", "-include", str(SOURCE / "cmake/mutants.h"), "-x", "c++", str(SOURCE / name)], capture_output=True, check=False).returncode == 0
+    return subprocess.run([os.environ.get("CXX", "c++"), *arguments, "-fsyntax-only", "-x", "c++", str(SOURCE / name)], capture_output=True, check=False).returncode == 0
 
 
 def write_file(name, chosen):
     (SOURCE / name).unlink(missing_ok=True)  # it may be a link to the original
-    (SOURCE / name).write_bytes(sites.rewritten((ROOT / name).read_bytes(), chosen))
+    (SOURCE / name).write_bytes(b'#include "cmake/mutants.h"\n#line 1\n' + sites.rewritten((ROOT / name).read_bytes(), chosen))
 
 
-def put_in(name, chosen):
-    """Writes a file with its mutants; one that does not compile is left out. Returns those that stay."""
-    write_file(name, chosen)
-    if compiles(name):
-        return chosen
+def leave_out(name, chosen):
+    """Writes a file again with those of its mutants that compile. Returns the others."""
     stay = []
     for each in chosen:
         write_file(name, [*stay, each])
         if compiles(name):
             stay.append(each)
     write_file(name, stay)
-    return stay
+    return [each for each in chosen if each not in stay]
 
 
-def copy_sources():
-    shutil.rmtree(SOURCE, ignore_errors=True)
-    for name in subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0"):
+def link_sources(*folders):
+    for name in subprocess.run(["git", "ls-files", "-z", *folders], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0"):
         if name and (ROOT / name).is_file():
             (SOURCE / name).parent.mkdir(parents=True, exist_ok=True)
+            (SOURCE / name).unlink(missing_ok=True)
             os.link(ROOT / name, SOURCE / name)
 
 
@@ -147,23 +161,44 @@ def draw(options):
     PLACE.mkdir(parents=True, exist_ok=True)
     places = all_sites(options.jobs)
     chosen = drawn(places, options.count, random.Random(options.seed))
-    copy_sources()
-    (SOURCE / "cmake/mutants.h").write_text(HEADER % (len(chosen), len(chosen)), encoding="utf-8")
+    fresh = drawn(places, options.fresh, random.Random(options.seed + 1), chosen)
+    shutil.rmtree(SOURCE, ignore_errors=True)
+    link_sources()
+    (SOURCE / "cmake/mutants.h").write_text(HEADER % (2 * (len(chosen) + len(fresh),)), encoding="utf-8")
     files = collections.defaultdict(list)
-    for number, site in enumerate(chosen):
+    for number, site in enumerate(chosen + fresh):
         files[site.file].append((number, site))
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        stay = sorted(each for some in pool.map(put_in, files.keys(), files.values()) for each in some)
-    counts = collections.Counter(room_of(site.file) for site in places)
-    store("mutants.json", {"seed": options.seed, "places": len(places), "rooms": counts, "drawn": len(chosen), "mutants": {number: site.__dict__ for number, site in stay}})
-    print(f"{len(stay)} mutants of {len(places)} places, seed {options.seed}; {len(chosen) - len(stay)} do not compile")
+    for name, some in files.items():
+        write_file(name, some)
+    store("mutants.json", {"seed": options.seed, "places": len(places), "drawn": len(chosen), "mutants": {number: {**site.__dict__, "fresh": number >= len(chosen)} for number, site in enumerate(chosen + fresh)}})
+    for name in ("cases.json", "results.json"):
+        (PLACE / name).unlink(missing_ok=True)
+    print(f"{len(chosen)} mutants and {len(fresh)} fresh ones of {len(places)} places, seed {options.seed}")
 
 
 def build(options):
-    header = SOURCE / "cmake/mutants.h"
-    subprocess.run(["cmake", "-S", SOURCE, "-B", PLACE / "binaries", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1", "-DCMAKE_UNITY_BUILD=ON",
-                    f"-DCMAKE_CXX_FLAGS=-w -include {header}", "-DRIDGE_CUDA=OFF"], check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(["cmake", "--build", PLACE / "binaries", "-j", str(options.jobs)], check=True)
+    """Builds the test programs; mutants that do not compile are left out."""
+    folder = PLACE / "binaries"
+    subprocess.run(["cmake", "-S", SOURCE, "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1", "-DCMAKE_UNITY_BUILD=ON",
+                    "-DCMAKE_CXX_FLAGS=-w", "-DRIDGE_CUDA=OFF", "-DRIDGE_CCACHE=OFF"], check=True, stdout=subprocess.DEVNULL)
+    targets = options.programs.split(",") if options.programs else ["all"]
+    while True:
+        run = subprocess.run(["cmake", "--build", folder, "-j", str(options.jobs), "--target", *targets, "--", "-k", "0"], check=False, capture_output=True, text=True)
+        if run.returncode == 0:
+            return
+        data = load("mutants.json")
+        wrong = {match for match in re.findall(r"^(\S+):\d+:\d+: error:", run.stdout.replace(f"{SOURCE}/", ""), re.MULTILINE) if any(site["file"] == match for site in data["mutants"].values())}
+        gone = [each for name in sorted(wrong) for each in leave_out(name, [(int(number), sites.Site(**{key: value for key, value in site.items() if key != "fresh"})) for number, site in data["mutants"].items() if site["file"] == name])]
+        if not gone:
+            raise SystemExit(run.stdout[-4000:] + run.stderr[-1000:])
+        for number, site in gone:
+            print(f"mutant {number} does not compile: {site.file}:{site.line}: {site.kind}: {site.original}")
+            del data["mutants"][str(number)]
+        store("mutants.json", data)
+
+
+def tests(_options):
+    link_sources("tests", "docs", "README.md", "records")
 
 
 def programs():
@@ -181,15 +216,18 @@ def names_in(program):
     return [line for line in subprocess.run([program, *listing], check=False, capture_output=True, text=True).stdout.splitlines() if line.strip()]
 
 
-def run_case(program, name, environment, seconds, **more):
-    """(exit status or None if it hangs, seconds)"""
-    pattern = re.sub(r"([,\[\]*\\\"])", r"\\\1", name)
+def run_cases(program, names, environment, seconds, **more):
+    """(exit status or None if it hangs, seconds, the first failure)"""
+    pattern = ",".join(re.sub(r"([,\[\]*\\\"])", r"\\\1", name) for name in names)
     begin = time.monotonic()
-    try:
-        run = subprocess.run([program, pattern, "--abort"], env={**os.environ, "RIDGE_SEED": "1", **environment, **more}, timeout=seconds, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        return run.returncode, time.monotonic() - begin
-    except subprocess.TimeoutExpired:
-        return None, time.monotonic() - begin
+    with tempfile.TemporaryDirectory(dir=PLACE) as folder:
+        try:
+            run = subprocess.run([program, pattern, "--abort", "--reporter", "compact"], env={**os.environ, "RIDGE_SEED": "1", **environment, "TMPDIR": folder, **more}, timeout=seconds, check=False,
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=folder)
+        except subprocess.TimeoutExpired:
+            return None, time.monotonic() - begin, ""
+    failure = next((line for line in run.stdout.decode(errors="replace").splitlines() if ": failed:" in line), "")
+    return run.returncode, time.monotonic() - begin, failure.replace(str(SOURCE) + "/", "")[:200]
 
 
 def reach(options):
@@ -202,40 +240,54 @@ def reach(options):
     def one(at):
         test, program, environment, name = cases[at]
         file = folder / str(at)
-        status, seconds = run_case(program, name, environment, 600, RIDGE_MUTANTS_REACHED=str(file))
+        status, seconds, _ = run_cases(program, [name], environment, 600, RIDGE_MUTANTS_REACHED=str(file))
         reached = sorted({int(line) for line in file.read_text().split()}) if file.exists() else []
         return {"test": test, "program": program, "environment": environment, "name": name, "status": status, "seconds": round(seconds, 3), "reached": reached}
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         found = list(pool.map(one, range(len(cases))))
     failed = [each["name"] for each in found if each["status"] != 0]
-    store("cases.json", [each for each in found if each["status"] == 0])
+    others = [each for each in load("cases.json") if wanted and each["test"] not in wanted] if (PLACE / "cases.json").exists() else []
+    store("cases.json", others + [each for each in found if each["status"] == 0])
     print(f"{len(found)} cases, {sum(each['seconds'] for each in found):.0f} s; left out because they fail without a mutant: {failed or 'none'}")
+
+
+def batches(cases):
+    """The quick cases of each program, then the slow ones, cheap batches first."""
+    groups = collections.defaultdict(list)
+    for case in cases:
+        groups[case["seconds"] > QUICK, case["program"]].append(case)
+    return sorted(groups.values(), key=lambda group: (group[0]["seconds"] > QUICK, sum(case["seconds"] for case in group)))
 
 
 def judge(number, cases):
     """The case that finds a mutant, or nothing; how many ran, and in how many seconds."""
     ran, spent = 0, 0.0
-    for case in cases:
-        status, seconds = run_case(case["program"], case["name"], case["environment"], 10 * case["seconds"] + 5, RIDGE_MUTANT=str(number))
-        ran, spent = ran + 1, spent + seconds
+    for group in batches(cases):
+        limit = 10 * sum(case["seconds"] for case in group) + 10
+        status, seconds, failure = run_cases(group[0]["program"], [case["name"] for case in group], group[0]["environment"], limit, RIDGE_MUTANT=str(number))
+        ran, spent = ran + len(group), spent + seconds
         if status != 0:
-            return {"found": case["name"], "test": case["test"], "how": "hangs" if status is None else "crashes" if status < 0 else "fails", "ran": ran, "seconds": round(spent, 1)}
+            return {"found": failure or "no message", "test": group[0]["test"], "how": "hangs" if status is None else "crashes" if status < 0 else "fails", "ran": ran, "seconds": round(spent, 1)}
     return {"found": None, "ran": ran, "seconds": round(spent, 1)}
 
 
 def kill(options):
     mutants, cases = load("mutants.json")["mutants"], load("cases.json")
     results = load("results.json") if (PLACE / "results.json").exists() else {}
+    wanted = set(options.programs.split(",")) if options.programs else None
     by_mutant = collections.defaultdict(list)
     for case in cases:
-        for number in case["reached"]:
-            by_mutant[number].append(case)
-    for number, some in by_mutant.items():
-        layer = mutants[str(number)]["file"].split("/")[0] if str(number) in mutants else ""
-        some.sort(key=lambda case: (case["seconds"] > 2, layer not in case["test"], case["seconds"] * len(case["reached"])))
+        if wanted is None or case["test"] in wanted:
+            for number in case["reached"]:
+                by_mutant[number].append(case)
     end = time.monotonic() + 60 * options.minutes
-    left = [number for number in sorted(map(int, mutants)) if str(number) not in results]
+
+    def is_left(number):
+        result = results.get(str(number))
+        return mutants[str(number)]["fresh"] == bool(options.fresh) and (result is None or (options.again and result["found"] is None))
+
+    left = [number for number in sorted(map(int, mutants)) if is_left(number)]
     random.Random(load("mutants.json")["seed"]).shuffle(left)  # an unfinished run is a sample, too
 
     def one(number):
@@ -257,40 +309,60 @@ def interval(found, total):
     return middle - half, middle + half
 
 
-def report(options):
-    data, results = load("mutants.json"), load("results.json")
+def equivalents(mutants):
+    """The numbers of the mutants that equivalent.toml lists, by file, line of code, kind and original text."""
+    listed = tomllib.loads((pathlib.Path(__file__).parent / "equivalent.toml").read_text(encoding="utf-8")).get("mutant", [])
+    keys = ("file", "code", "kind", "original")
+    listed = {tuple(each[key] for key in keys) for each in listed}
+    return {number for number, site in mutants.items() if tuple(" ".join(site[key].split()) for key in keys) in listed}
+
+
+def share(found, total):
+    low, high = interval(found, total)
+    return f"{found} of {total} found, {100 * found / total:.1f} % ({100 * low:.1f} to {100 * high:.1f})"
+
+
+def report_of(name, results, mutants, markdown):
     rooms = collections.defaultdict(lambda: [0, 0])
     for number, result in results.items():
-        room = room_of(data["mutants"][number]["file"])
+        room = room_of(mutants[number]["file"])
         rooms[room][0] += result["found"] is not None
         rooms[room][1] += 1
     found, total = (sum(each[i] for each in rooms.values()) for i in (0, 1))
-    if not total:
-        raise SystemExit("mutants: none was judged yet")
-    low, high = interval(found, total)
-    print(f"{found} of {total} mutants found, {100 * found / total:.1f} % ({100 * low:.1f} to {100 * high:.1f}); {len(data['mutants'])} in the build, seed {data['seed']}")
-    if options.markdown:
+    same = {number for number in equivalents(mutants) if number in results and results[number]["found"] is None}
+    print(f"{name}: {share(found, total)}; without {len(same)} equivalent ones {share(found, total - len(same))}")
+    if markdown:
         print("\n| room | judged | found |\n|---|---:|---:|")
     for room in sorted(rooms):
-        print(f"| {room} | {rooms[room][1]} | {100 * rooms[room][0] / rooms[room][1]:.0f} % |" if options.markdown else f"  {room}: {rooms[room][0]} of {rooms[room][1]}")
-    if not options.markdown:
+        print(f"| {room} | {rooms[room][1]} | {100 * rooms[room][0] / rooms[room][1]:.0f} % |" if markdown else f"  {room}: {rooms[room][0]} of {rooms[room][1]}")
+    if not markdown:
         for number, result in sorted(results.items(), key=lambda each: int(each[0])):
-            if result["found"] is None:
-                site = data["mutants"][number]
+            if result["found"] is None and number not in same:
+                site = mutants[number]
                 print(f"  {number} {site['file']}:{site['line']}: {site['kind']}: {' '.join(site['original'].split())[:100]} ({result['ran']} cases)")
+
+
+def report(options):
+    data, results = load("mutants.json"), load("results.json")
+    for name, fresh in (("drawn", False), ("fresh", True)):
+        some = {number: result for number, result in results.items() if data["mutants"][number]["fresh"] == fresh}
+        if some:
+            report_of(f"{name}, seed {data['seed'] + fresh}", some, data["mutants"], options.markdown)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=("draw", "build", "reach", "kill", "report"))
+    parser.add_argument("step", choices=("draw", "build", "tests", "reach", "kill", "report"))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=600)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--minutes", type=float, default=1e9)
-    parser.add_argument("--programs", help="reach: only the cases of these, with commas between")
+    parser.add_argument("--fresh", type=int, nargs="?", const=300, default=0, help="draw: so many more, of the next seed; kill: these")
+    parser.add_argument("--again", action="store_true", help="kill: also those that survived before")
+    parser.add_argument("--programs", help="build, reach, kill: only these test programs, with commas between")
     parser.add_argument("--markdown", action="store_true")
     options = parser.parse_args()
-    {"draw": draw, "build": build, "reach": reach, "kill": kill, "report": report}[options.step](options)
+    {"draw": draw, "build": build, "reach": reach, "tests": tests, "kill": kill, "report": report}[options.step](options)
 
 
 if __name__ == "__main__":

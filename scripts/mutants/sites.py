@@ -26,6 +26,7 @@ class Site:
     kind: str
     text: str       # the expression of the mutant
     original: str
+    code: str       # the line that it begins in
     statement: bool = False
 
 
@@ -45,7 +46,9 @@ class Reader:
         return self.source[begin:end].decode("utf-8")
 
     def add(self, begin, end, kind, text, statement=False):
-        self.found.append(Site(self.name, bisect.bisect_right(self.lines, begin), begin, end, kind, text, self.text(begin, end), statement))
+        line = bisect.bisect_right(self.lines, begin)
+        code = self.source[self.lines[line - 1]:].split(b"\n", 1)[0].decode("utf-8").strip()
+        self.found.append(Site(self.name, line, begin, end, kind, text, self.text(begin, end), code, statement))
 
     def extent(self, cursor):
         return cursor.extent.start.offset, cursor.extent.end.offset

@@ -20,6 +20,13 @@ using model::ModelParameter;
 
 namespace {
 
+/// "matmul.tensor launch" for model.matmul.tensor.launch, as the file has it.
+std::string short_path(const ModelParameter& parameter) {
+    std::string path = parameter.field.path.substr(std::string_view("model.").size());
+    path[path.rfind('.')] = ' ';
+    return path;
+}
+
 /// Values by path for each machine, by "GPU SOFTWARE".
 using Values = std::map<std::string, double, std::less<>>;
 
@@ -36,7 +43,7 @@ std::map<std::string, Values> read_values() {
         if (line.rfind("machine ", 0) == 0) {
             values[line] = values[machine.empty() ? line : heading(frozen_names().front())];
             machine = line;
-        } else if (const std::size_t blank = line.find(' '); blank != std::string::npos) {
+        } else if (const std::size_t blank = line.rfind(' '); blank != std::string::npos) {
             values[machine][line.substr(0, blank)] = whole_real(line.substr(blank + 1)).value();
         }
     }
@@ -83,7 +90,7 @@ const Machine& frozen_machine(const std::string& gpu, const std::string& softwar
     Machine machine = machine_of_today(name);
     const Values& values = frozen.at(key);
     for (const ModelParameter* each : parameters_of(machine)) {
-        const auto value = values.find(each->field.path);
+        const auto value = values.find(short_path(*each));
         if (value != values.end() && each->read(machine)) each->write(machine, value->second);
     }
     return machines.emplace(key, std::move(machine)).first->second;
@@ -98,7 +105,7 @@ std::string frozen_text() {
         for (const ModelParameter* each : parameters_of(machine)) {
             const std::optional<double> value = each->read(machine);
             if (!value) continue;
-            const std::string line = fmt::format("{} {:.3g}", each->field.path, *value);
+            const std::string line = fmt::format("{} {:.3g}", short_path(*each), *value);
             if (&name == frozen_names().data()) first[each->field.path] = line;
             if (&name == frozen_names().data() || first[each->field.path] != line)
                 text += line + "\n";
