@@ -22,6 +22,7 @@
 #include "model/own/predict.h"
 #include "model/recurrence/predict.h"
 #include "model/residual/correction.h"
+#include "model/residual/kernel_correction.h"
 #include "model/roof/account.h"
 #include "model/roof/band.h"
 #include "model/software.h"
@@ -127,7 +128,8 @@ Outcome predict_engine(const Operation& operation, const SoftwareRun& run) {
     Outcome outcome = settled(operation, counts, machine);
     auto* const prediction = std::get_if<Prediction>(&outcome);
     if (prediction == nullptr) return outcome;
-    apply_engine(*prediction, operation, run.execution, *run.kernel, machine);
+    const Time kernels = apply_engine(*prediction, operation, run.execution, *run.kernel, machine);
+    correct_kernel(*prediction, kernels, operation, *run.kernel, machine);
     settle_account(*prediction, machine);
     settle_terms(*prediction);
     widen_for_foreign(*prediction, machine);

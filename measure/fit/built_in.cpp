@@ -355,9 +355,10 @@ class Builder {
     [[nodiscard]] static std::string fitted_line(const FittedParameter& each,
                                                  const std::string& source) {
         const hardware::Field& field = *model::schema().find(each.field);
+        const bool is_text = field.kind == hardware::ValueKind::text;
         return fmt::format(
             "{} = {{ value = {}, source = \"{}\"{} }}\n", each.field,
-            toml_value(field, each.number, written_digits), source,
+            is_text ? each.value : toml_value(field, each.number, written_digits), source,
             each.standard_error > 0.0
                 ? fmt::format(", note = \"standard error {:.2g} %\"", 100.0 * each.standard_error)
                 : std::string());

@@ -98,7 +98,7 @@ struct FittedParameter {
     std::string gpu;  ///< empty when all GPUs share it
     std::string field;
     std::string value;            ///< a TOML value: 0.8614, "4.07 us"
-    double number = 0.0;          ///< the same in base units
+    double number = 0.0;          ///< the same in base units; 0 for a text
     double standard_error = 0.0;  ///< relative to the value
     std::string correlated_with;  ///< field with the strongest correlation; empty if none
     double correlation = 0.0;
@@ -197,6 +197,8 @@ struct FitProgram {
 [[nodiscard]] std::vector<FitReport> fit_moe(const FitRequest& request);
 /// Fits the kernels of engines that have laws: one report per kernel and GPU.
 [[nodiscard]] std::vector<FitReport> fit_engine(const FitRequest& request);
+/// Fits the corrections of such kernels, over the values that `request.machine` has.
+[[nodiscard]] std::vector<FitReport> fit_engine_correction(const FitRequest& request);
 
 /// The rows of the requested GPUs, divided into groups that are fitted together.
 [[nodiscard]] std::vector<FitProblem> split_rows(const std::vector<MeasuredRow>& rows,

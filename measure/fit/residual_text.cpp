@@ -34,8 +34,8 @@ std::string residual_sections(const std::vector<ResidualReport>& reports, const 
             name_of(each), name_of(report.fit.implementation), report.rows,
             model::rests_on_records(each) ? "in five held-out folds" : "on a held-out third",
             100.0 * report.before.mean, 100.0 * report.after.mean, report.fit.spread,
-            range_text(each, report.fit), splits_text(each, report.fit.forest),
-            trees_text(report.fit.forest));
+            range_text(residual_features(each), report.fit.range),
+            splits_text(residual_features(each), report.fit.forest), trees_text(report.fit.forest));
     }
     return text;
 }

@@ -19,7 +19,9 @@ const std::vector<FitProgram>& fit_programs() {
         {"mla", "latent attention, prefill and absorbed decoding", RowSource::tables, fit_mla},
         {"moe", "blocks of experts", RowSource::tables, fit_moe},
         {"engine", "kernels of serving engines, each by its law", RowSource::tables, fit_engine,
-         false, true}};
+         false, true},
+        {"engine_correction", "what the laws of those kernels leave, over their shapes",
+         RowSource::tables, fit_engine_correction, false, true}};
     return programs;
 }
 

@@ -55,9 +55,8 @@ class Assembly {
         if (from_.with_corrections) {
             add_corrections_of(relative);
         } else {
-            std::erase_if(device_.data, [](const auto& field) {
-                return hardware::lies_in(field.first, correction_section);
-            });
+            std::erase_if(device_.data,
+                          [](const auto& field) { return is_correction(field.first); });
         }
         add_fitted_versions();
         add_problems(missing_fields(device_));

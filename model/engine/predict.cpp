@@ -38,7 +38,7 @@ std::string engine_refusal(const Operation& operation, const EngineKernel& kerne
     return {};
 }
 
-void apply_engine(Prediction& p, const Operation& operation, const Execution& execution,
+Time apply_engine(Prediction& p, const Operation& operation, const Execution& execution,
                   const EngineKernel& kernel, const Machine& machine) {
     const EngineSymbols symbols(operation, machine);
     LawAttributes attributes{};
@@ -72,6 +72,7 @@ void apply_engine(Prediction& p, const Operation& operation, const Execution& ex
     p.lower_bound = p.lower_bound * t.share;
     p.time = std::max(p.time, p.lower_bound);
     set_band(p, kernel);
+    return std::min(t.kernels, p.time);
 }
 
 }  // namespace ridge::model

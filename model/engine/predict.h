@@ -25,8 +25,9 @@ namespace ridge::model {
                                          const Machine& machine);
 
 /// Sets time, terms, traffic, tiling and band over a prediction that has the operation's counts and
-/// lower bound. The kernel must have an answer.
-void apply_engine(Prediction& prediction, const Operation& operation, const Execution& execution,
-                  const EngineKernel& kernel, const Machine& machine);
+/// lower bound. The kernel must have an answer. Returns the part of the time that the kernels take.
+[[nodiscard]] Time apply_engine(Prediction& prediction, const Operation& operation,
+                                const Execution& execution, const EngineKernel& kernel,
+                                const Machine& machine);
 
 }  // namespace ridge::model

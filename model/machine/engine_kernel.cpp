@@ -127,6 +127,9 @@ EngineKernel read_engine_kernel(std::shared_ptr<const EngineRecipe> recipe,
     }
     kernel.band_below = gpu.value(path_of(band_below_name)).value_or(0.0);
     kernel.band_above = gpu.value(path_of(band_above_name)).value_or(0.0);
+    if (auto correction = read_kernel_correction(gpu, recipe->section, law.features)) {
+        kernel.correction = std::make_shared<KernelCorrection>(std::move(*correction));
+    }
     return kernel;
 }
 

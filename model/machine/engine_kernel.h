@@ -38,6 +38,7 @@
 #include "model/core/software_choice.h"
 #include "model/machine/engine_law.h"
 #include "model/machine/evidence.h"
+#include "model/machine/residual_parameters.h"
 
 namespace ridge::model {
 
@@ -92,6 +93,7 @@ struct EngineKernel {
     double band_above = 0.0;
     Evidence evidence = Evidence::foreign;  ///< the strongest of its values: fits may hold some
     bool known = false;                     ///< whether any file states a value
+    std::shared_ptr<const KernelCorrection> correction{};  ///< null: none
 };
 
 /// The kernel with the values that the description has.

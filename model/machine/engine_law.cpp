@@ -1,6 +1,7 @@
 #include "model/machine/engine_law.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "model/machine/peer_reduce_parameters.h"
 #include "model/machine/query_block_parameters.h"
 #include "model/machine/recurrence_parameters.h"
+#include "model/machine/residual_parameters.h"
 #include "model/machine/tiled_product_parameters.h"
 
 namespace ridge::model {
@@ -33,21 +35,31 @@ std::vector<LawParameter> rows_of(std::span<const Parameter<Set>> table) {
     return rows;
 }
 
+/// Features of corrections (docs/model.md G8), in the order in which model/residual/kernel_correction.cpp gives them.
+constexpr std::array<std::string_view, 11> engine_product_features{
+    "m", "n", "k", "weights", "work", "tiles", "wave", "full", "compute", "memory", "time"};
+constexpr std::array<std::string_view, 12> engine_attention_features{
+    "batch",  "kv_heads", "group", "queries", "keys",   "head_dim",
+    "window", "tiles",    "wave",  "compute", "memory", "time"};
+
 constexpr hardware::Range band_range{1e-3, 3.0};
 
 std::vector<LawInfo> all_laws() {
     std::vector<LawInfo> laws{{.name = "tiled_product",
                                .title = "tiled product of an engine",
                                .attributes = tiled_product_attributes(),
-                               .parameters = rows_of(tiled_product_table())},
+                               .parameters = rows_of(tiled_product_table()),
+                               .features = engine_product_features},
                               {.name = "attention_tiles",
                                .title = "attention of an engine, many queries",
                                .attributes = attention_walk_attributes(),
-                               .parameters = rows_of(attention_tiles_table())},
+                               .parameters = rows_of(attention_tiles_table()),
+                               .features = engine_attention_features},
                               {.name = "attention_parts",
                                .title = "attention of an engine, one query",
                                .attributes = attention_walk_attributes(),
-                               .parameters = rows_of(attention_parts_table())},
+                               .parameters = rows_of(attention_parts_table()),
+                               .features = engine_attention_features},
                               {.name = "expert_block",
                                .title = "block of experts of an engine",
                                .attributes = expert_block_attributes(),
@@ -125,6 +137,14 @@ std::vector<hardware::Field> engine_fields() {
             field.kind = hardware::ValueKind::number;
             field.meaning = meaning;
             field.range = band_range;
+            fields.push_back(std::move(field));
+        }
+        if (law.features.empty()) continue;
+        for (const CorrectionField& each : correction_fields) {
+            hardware::Field field = engine_field(law, each.name);
+            field.kind = each.kind;
+            field.meaning = each.meaning;
+            if (each.kind == hardware::ValueKind::number) field.range = band_range;
             fields.push_back(std::move(field));
         }
     }

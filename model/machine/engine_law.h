@@ -54,6 +54,8 @@ struct LawInfo {
     std::string_view title;
     std::span<const LawAttribute> attributes;
     std::vector<LawParameter> parameters;
+    std::span<const std::string_view>
+        features{};  ///< of its kernels' corrections; empty: they have none
 };
 
 /// Every law; a kernel keeps the place of its own.

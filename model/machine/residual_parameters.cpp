@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "hardware/error.h"
@@ -90,10 +91,9 @@ class Text {
         return *value;
     }
 
-    [[nodiscard]] std::uint8_t feature(ResidualClass residual_class, std::string_view word) const {
-        const auto names = residual_features(residual_class);
+    [[nodiscard]] std::uint8_t feature(FeatureNames names, std::string_view word) const {
         const auto found = std::find(names.begin(), names.end(), word);
-        if (found == names.end()) refuse(word, "is not a feature of this class");
+        if (found == names.end()) refuse(word, "is not a feature of this correction");
         return static_cast<std::uint8_t>(found - names.begin());
     }
 
@@ -103,30 +103,30 @@ class Text {
     const Location& location_;
 };
 
-void read_range(const Text& text, ResidualClass residual_class, ResidualFit& fit) {
+void read_range(const Text& text, FeatureNames names, ResidualRange& range) {
     std::size_t known = 0;
     for (const auto& words : text.parts()) {
         if (words.size() != 3) text.refuse(words[0], "needs a least and a largest value");
         const double least = text.number(words[1]);
         const double most = text.number(words[2]);
         if (most < least) text.refuse(words[0], "has a largest value below its least");
-        const std::size_t feature = text.feature(residual_class, words[0]);
-        fit.range.least[feature] = least;
-        fit.range.most[feature] = most;
+        const std::size_t feature = text.feature(names, words[0]);
+        range.least[feature] = least;
+        range.most[feature] = most;
         ++known;
     }
-    if (known != residual_features(residual_class).size()) {
+    if (known != names.size()) {
         text.refuse("range", "does not name every feature once");
     }
 }
 
-std::vector<ResidualSplit> read_splits(const Text& text, ResidualClass residual_class) {
+std::vector<ResidualSplit> read_splits(const Text& text, FeatureNames names) {
     std::vector<ResidualSplit> splits;
     for (const auto& words : text.parts()) {
         if (words.size() < 3 || words.size() % 2 == 0) {
             text.refuse(words[0], "needs thresholds, each with a width");
         }
-        const std::uint8_t feature = text.feature(residual_class, words[0]);
+        const std::uint8_t feature = text.feature(names, words[0]);
         if (!splits.empty() && feature <= splits.back().feature) {
             text.refuse(words[0], "is not in the order of the features");
         }
@@ -168,6 +168,12 @@ std::vector<ResidualTree> read_trees(const Text& text, std::size_t splits) {
     return trees;
 }
 
+ResidualForest read_forest(const Text& splits_text, const Text& trees_text, FeatureNames names) {
+    std::vector<ResidualSplit> splits = read_splits(splits_text, names);
+    std::vector<ResidualTree> trees = read_trees(trees_text, splits.size());
+    return {std::move(splits), std::move(trees)};
+}
+
 WrittenClass written_class(const hardware::Description& gpu, ResidualClass residual_class) {
     const auto field = [&](std::string_view name) {
         std::string path = path_of(residual_class, name);
@@ -199,10 +205,9 @@ ResidualFit fit_of(const WrittenClass& written) {
                     .spread = written.spread,
                     .range = {},
                     .forest = {}};
-    read_range(Text(written.range), written.residual_class, fit);
-    std::vector<ResidualSplit> splits = read_splits(Text(written.splits), written.residual_class);
-    std::vector<ResidualTree> trees = read_trees(Text(written.trees), splits.size());
-    fit.forest = ResidualForest(std::move(splits), std::move(trees));
+    const FeatureNames names = residual_features(written.residual_class);
+    read_range(Text(written.range), names, fit.range);
+    fit.forest = read_forest(Text(written.splits), Text(written.trees), names);
     return fit;
 }
 
@@ -276,23 +281,54 @@ void LazyResidualFit::read_now() const {
     is_read_.store(true, std::memory_order_release);
 }
 
-std::string range_text(ResidualClass residual_class, const ResidualFit& fit) {
+std::optional<KernelCorrection> read_kernel_correction(const hardware::Description& gpu,
+                                                       const std::string& section,
+                                                       FeatureNames names) {
+    std::array<WrittenField, correction_text_count> written;
+    for (std::size_t i = 0; i < written.size(); ++i) {
+        written[i].path = section + '.' + std::string(correction_fields[i].name);
+        const hardware::Datum* const datum = gpu.find(written[i].path);
+        if (datum == nullptr && i == 0) return std::nullopt;
+        if (datum == nullptr) {
+            throw InputError("the description of " + gpu.name + " has " + written[0].path +
+                             " but no " + written[i].path);
+        }
+        written[i].text = datum->text;
+        written[i].location = datum->location;
+    }
+    KernelCorrection correction;
+    read_range(Text(written[0]), names, correction.range);
+    correction.forest = read_forest(Text(written[1]), Text(written[2]), names);
+    const auto width = [&](const CorrectionField& field) {
+        return gpu.value(section + '.' + std::string(field.name)).value_or(0.0);
+    };
+    correction.below = width(correction_fields[correction_text_count]);
+    correction.above = width(correction_fields[correction_text_count + 1]);
+    return correction;
+}
+
+std::array<std::string, correction_text_count> correction_texts(
+    FeatureNames names, const KernelCorrection& correction) {
+    return {range_text(names, correction.range), splits_text(names, correction.forest),
+            trees_text(correction.forest)};
+}
+
+std::string range_text(FeatureNames names, const ResidualRange& range) {
     std::string text;
-    const auto names = residual_features(residual_class);
     for (std::size_t i = 0; i < names.size(); ++i) {
-        text += fmt::format("{}{} {:.4g} {:.4g}", i == 0 ? "" : ", ", names[i], fit.range.least[i],
-                            fit.range.most[i]);
+        text += fmt::format("{}{} {:.4g} {:.4g}", i == 0 ? "" : ", ", names[i], range.least[i],
+                            range.most[i]);
     }
     return text;
 }
 
-std::string splits_text(ResidualClass residual_class, const ResidualForest& forest) {
+std::string splits_text(FeatureNames names, const ResidualForest& forest) {
     std::string text;
     const ResidualSplit* before = nullptr;
     for (const ResidualSplit& split : forest.splits()) {
         if (before == nullptr || before->feature != split.feature) {
             text += text.empty() ? "" : ", ";
-            text += residual_features(residual_class)[split.feature];
+            text += names[split.feature];
         }
         text += fmt::format(" {} {}", in_units(split.threshold), in_units(split.width));
         before = &split;

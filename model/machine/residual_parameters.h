@@ -34,6 +34,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -90,8 +91,11 @@ inline constexpr std::size_t residual_class_count = 31;
     return residual_class >= ResidualClass::torch_product_16;
 }
 
+/// Names of features, in the order of their values.
+using FeatureNames = std::span<const std::string_view>;
+
 /// The names of a class's features, in the order in which `model/residual/features.h` gives them.
-[[nodiscard]] std::span<const std::string_view> residual_features(ResidualClass residual_class);
+[[nodiscard]] FeatureNames residual_features(ResidualClass residual_class);
 
 /// Whether a correction holds for all kernels of the class, with one feature to tell them apart.
 /// Its implementation is then `auto`.
@@ -173,9 +177,45 @@ class Residuals {
 /// missing field; the contents of a field are parsed by `Residuals::find`.
 [[nodiscard]] std::shared_ptr<const Residuals> read_residuals(const hardware::Description& gpu);
 
+/// The correction of one kernel of an engine, in fields of the kernel's own section. (docs/model.md G8)
+struct KernelCorrection {
+    ResidualRange range;
+    ResidualForest forest;
+    double below = 0.0;  ///< half-widths of the 80 % band with it, in ln
+    double above = 0.0;
+};
+
+struct CorrectionField {
+    std::string_view name;
+    hardware::ValueKind kind;
+    std::string_view meaning;
+};
+inline constexpr std::string_view correction_below_name = "correction_below";
+inline constexpr std::string_view correction_above_name = "correction_above";
+inline constexpr std::size_t correction_text_count = 3;  ///< the first fields
+inline constexpr std::array<CorrectionField, 5> correction_fields{
+    {{"correction_range", hardware::ValueKind::text,
+      "residual correction: least and largest value of each feature in the data"},
+     {"correction_splits", hardware::ValueKind::text,
+      "residual correction: thresholds of features, each with the width of its ramp, x 10000"},
+     {"correction_trees", hardware::ValueKind::text,
+      "residual correction: splits and leaves of each tree, in ln(measured / predicted) x 10000"},
+     {correction_below_name, hardware::ValueKind::number,
+      "ln of the corrected time over the lower end of its 80 % band"},
+     {correction_above_name, hardware::ValueKind::number,
+      "ln of the upper end of its 80 % band over the corrected time"}}};
+
+/// Empty if the section has none; InputError if it has a part of it only, or text that is no correction.
+[[nodiscard]] std::optional<KernelCorrection> read_kernel_correction(
+    const hardware::Description& gpu, const std::string& section, FeatureNames names);
+
+/// The values of the first of `correction_fields`.
+[[nodiscard]] std::array<std::string, correction_text_count> correction_texts(
+    FeatureNames names, const KernelCorrection& correction);
+
 /// The values of the fields `range`, `splits` and `trees`, as a description states them.
-[[nodiscard]] std::string range_text(ResidualClass residual_class, const ResidualFit& fit);
-[[nodiscard]] std::string splits_text(ResidualClass residual_class, const ResidualForest& forest);
+[[nodiscard]] std::string range_text(FeatureNames names, const ResidualRange& range);
+[[nodiscard]] std::string splits_text(FeatureNames names, const ResidualForest& forest);
 [[nodiscard]] std::string trees_text(const ResidualForest& forest);
 
 }  // namespace ridge::model

@@ -1,8 +1,11 @@
 #include "model/machine/schema.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "hardware/field_reader.h"
 #include "model/machine/engine_law.h"
 #include "model/machine/parameters.h"
 #include "model/machine/residual_parameters.h"
@@ -18,6 +21,15 @@ hardware::Schema whole_schema() {
 }
 
 }  // namespace
+
+bool is_correction(std::string_view path) {
+    if (hardware::lies_in(path, correction_section)) return true;
+    const auto of_kernel = [path](const CorrectionField& each) {
+        return path.ends_with(std::string(".") + std::string(each.name));
+    };
+    return hardware::lies_in(path, engine_section) &&
+           std::any_of(correction_fields.begin(), correction_fields.end(), of_kernel);
+}
 
 const hardware::Schema& schema() {
     static const hardware::Schema whole = whole_schema();

@@ -20,4 +20,7 @@ inline constexpr std::string_view model_section = "model";
 /// Its part that corrects predictions by the residuals of measured shapes.
 inline constexpr std::string_view correction_section = "model.residual";
 
+/// Whether a field states a correction: of that section, or of an engine's kernel.
+[[nodiscard]] bool is_correction(std::string_view path);
+
 }  // namespace ridge::model

@@ -40,23 +40,27 @@ bool is_alignment(std::string_view feature) {
 }  // namespace
 
 double fade_of(const ResidualFeatures& features, const ResidualFit& fit) {
-    const auto& [least, most] = fit.range;
+    return fade_of(features.values, residual_features(features.residual_class), fit.range,
+                   has_l2_feature(features.residual_class));
+}
+
+double fade_of(const FeatureValues& values, FeatureNames names, const ResidualRange& range,
+               bool l2_last) {
+    const auto& [least, most] = range;
     FeatureValues off;  // distance from the range of the data; not above 0 inside
     for (std::size_t i = 0; i < most_residual_features; ++i) {
-        off[i] = larger(least[i] - features.values[i], features.values[i] - most[i]);
+        off[i] = larger(least[i] - values[i], values[i] - most[i]);
     }
     if (largest(off) <= 0.0) return 1.0;
     constexpr double steepness = 2.0;  // nothing is left half a half-width beyond the box
     double beyond = 0.0;
-    const auto names = residual_features(features.residual_class);
     const std::size_t count = names.size();
-    const bool l2_last = has_l2_feature(features.residual_class);
     for (std::size_t i = 0; i < count; ++i) {
         // Data for only one state of the L2 say nothing about the other states.
         if (l2_last && i + 1 == count && least[i] == most[i]) continue;
         if (is_alignment(names[i])) continue;
         const double half = std::max(0.5 * (most[i] - least[i]), least_half_width);
-        const double from_middle = std::abs(features.values[i] - 0.5 * (least[i] + most[i]));
+        const double from_middle = std::abs(values[i] - 0.5 * (least[i] + most[i]));
         if (from_middle > half) beyond += from_middle / half - 1.0;
     }
     return std::max(0.0, 1.0 - steepness * beyond);

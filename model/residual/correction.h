@@ -29,6 +29,8 @@ namespace ridge::model {
 /// Share of the correction that is left at these features: 1 inside the box of the data. Alignments do not
 /// count. (K2)
 [[nodiscard]] double fade_of(const ResidualFeatures& features, const ResidualFit& fit);
+[[nodiscard]] double fade_of(const FeatureValues& values, FeatureNames names,
+                             const ResidualRange& range, bool l2_last = false);
 
 /// The correction of one operation.
 struct Correction {

@@ -9,7 +9,8 @@ DIR holds the tables engine_OP_GPU.csv. Shapes are left out by a hash (measure/f
 the two): of products whole pairs of n and k, of attention whole heads with their head dimension, and single shapes; of experts
 single shapes. Prefill counts from 20 us. The columns `single` and `pairs` divide the rows by that; `analytic` is without
 corrections. --folds adds the cross-validation of the fitted rows (`ridge fit engine`, five folds of whole pairs, heads or shapes;
-some ten minutes); there, prefill counts from the start, and kernels without a law of their own are missing.
+some ten minutes; without it, docs/accuracy.md keeps its column); there, prefill counts from the start, corrections do not count,
+and kernels without a law of their own are missing.
 """
 
 import argparse
@@ -21,7 +22,7 @@ import statistics
 import subprocess
 import tempfile
 
-from marked import with_part
+from marked import part_of, with_part
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GPUS = {"h200-sxm": "H200", "b200": "B200", "l40s": "L40S"}
@@ -142,7 +143,17 @@ def folds(ridge, data):
     return found
 
 
+def folds_of_page():
+    """The column of folds as docs/accuracy.md has it, by GPU and class."""
+    table = part_of((ROOT / "docs/accuracy.md").read_text(encoding="utf-8"), "engines")
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| ")]
+    ids = {shown: gpu for gpu, shown in GPUS.items()}
+    return {(ids[row[1]], row[0]): row[-1] for row in rows[1:]}
+
+
 def of_folds(kernels):
+    if isinstance(kernels, str):
+        return kernels
     if not kernels:
         return "-"
     rows = sum(count for count, _, _ in kernels)
@@ -218,7 +229,7 @@ def main():
     arguments = parser.parse_args()
     if arguments.data:
         groups, refused = judged(arguments.ridge, arguments.data)
-        cross = folds(arguments.ridge, arguments.data) if arguments.folds else {}
+        cross = folds(arguments.ridge, arguments.data) if arguments.folds else folds_of_page()
         pages = {"accuracy.md": summary(groups, cross) + "\n\n" + of_refused(refused), "accuracy/engines.md": by_kernel(groups)}
         for name, text in pages.items():
             if arguments.write:

@@ -273,8 +273,8 @@ TEST_CASE("corrections are read back as written", "[residual]") {
     const std::string trees = rising(-121, 342, 7) + ", 3 2 1 0" + constant(-40).substr(7);
     const Machine machine = machine_with(product_range, trees, splits);
     const ResidualFit& fit = *machine.residuals->find(ResidualClass::product_16);
-    CHECK(range_text(ResidualClass::product_16, fit) == product_range);
-    CHECK(splits_text(ResidualClass::product_16, fit.forest) == splits);
+    CHECK(range_text(residual_features(ResidualClass::product_16), fit.range) == product_range);
+    CHECK(splits_text(residual_features(ResidualClass::product_16), fit.forest) == splits);
     CHECK(trees_text(fit.forest) == trees);
     REQUIRE(fit.forest.splits().size() == 4);
     CHECK(fit.forest.splits()[3].feature == 10);
@@ -302,7 +302,7 @@ TEST_CASE("a broken correction is refused with its field's name", "[residual]") 
     for (int i = 0; i < 64; ++i) many += ", " + tree;
     CHECK(refusal_of(product_range, many) == path + "trees: '0' is one tree too many");
     CHECK(refusal_of(product_range, tree, "depth 50000 1000") ==
-          path + "splits: 'depth' is not a feature of this class");
+          path + "splits: 'depth' is not a feature of this correction");
     CHECK(refusal_of(product_range, tree, "m 50000") ==
           path + "splits: 'm' needs thresholds, each with a width");
     CHECK(refusal_of(product_range, tree, "m 50000 0") ==
