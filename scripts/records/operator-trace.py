@@ -34,8 +34,6 @@ def judges(case):
 
 def kernel_event(kernel, number, begin, scale):
     name, grid, block, registers, shared, time = kernel
-    if "FusedOptimizer" in name and "float" not in name:
-        name += "<float>"  # the record cuts it before its type; parameters are in fp32
     arguments = {"External id": number, "correlation": number, "stream": 7, "device": 0}
     kind = "gpu_memset" if name.startswith("Memset") else "gpu_memcpy" if name.startswith("Memcpy") else "kernel"
     if kind == "kernel":
