@@ -1,4 +1,4 @@
-// What a library allocates for a call beside its results, while it runs. (docs/model.md V7)
+// What a library allocates for a call beside its results, while it runs. (docs/vram.md V16)
 //
 //   workspace_of(parse_call("aten::convolution", inputs));   // bytes; 0: nothing, or not known
 //
