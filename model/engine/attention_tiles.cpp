@@ -21,7 +21,6 @@ Time block_of(const Walk& walk, const AttentionTiles& fitted) {
 /// The busiest multiprocessor. (G11)
 Time span_of(const Walk& walk, const AttentionTiles& fitted) {
     constexpr double rows = 64.0;
-    constexpr Time half_droop = 500.0 * units::us;
     const WalkCut& cut = walk.cut();
     const Time block = block_of(walk, fitted);
     const Time skipped = walk.clocks(fitted.walk.skip);
@@ -39,7 +38,7 @@ Time span_of(const Walk& walk, const AttentionTiles& fitted) {
                        : fitted.walk.last_wave * (std::ceil(waves) - waves) * longest;
     }
     const Time span = std::max(fitted.lone * longest, average + after);
-    return span + fitted.droop * (span / (span + half_droop)) * span;
+    return span + fitted.droop * (span / (span + walk.machine().laws.half_droop)) * span;
 }
 
 /// K and V from DRAM: once, or again for each tile if those of one head run far apart. (G12)

@@ -54,6 +54,7 @@ class Walk {
     [[nodiscard]] const WalkBytes& bytes() const { return bytes_; }
     [[nodiscard]] const Attention& op() const { return op_; }
     [[nodiscard]] double sms() const { return real_sms_; }
+    [[nodiscard]] const Machine& machine() const { return call_.machine; }
     [[nodiscard]] Time clocks(Cycles cycles) const;
     /// A rate per multiprocessor, over all of them.
     [[nodiscard]] Bandwidth rate(BytesPerCycle per_clock) const;

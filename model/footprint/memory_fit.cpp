@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::int64_t most_size = std::int64_t{1} << 40;
 constexpr std::int64_t tried_beyond = 256;  // sizes above the boundary
-constexpr double usable_share = 0.9833;     // of the capacity, on an H100
 
 enum class Answer : std::uint8_t { fits, too_large, refused };
 
@@ -124,7 +123,8 @@ Largest largest_that_fits(const AttentionCall& call, FitDimension dimension, Mem
 UsableMemory usable_memory(const hardware::Description& gpu) {
     constexpr std::int64_t unit = 2 << 20;  // of cudaMalloc
     const auto measured = gpu.quantity<Bytes>("dram.usable");
-    const Bytes estimate = usable_share * gpu.quantity<Bytes>("dram.capacity").value_or(Bytes{});
+    const Bytes estimate = gpu.value("model.laws.usable").value_or(1.0) *
+                           gpu.quantity<Bytes>("dram.capacity").value_or(Bytes{});
     constexpr double most = 0x1p62;  // more than any counts of bytes here
     const double bytes = std::clamp(measured.value_or(estimate).base(), 0.0, most);
     return {.bytes = static_cast<std::int64_t>(bytes) / unit * unit,

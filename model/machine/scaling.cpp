@@ -24,6 +24,9 @@ constexpr std::array law_table{
     parameter<&Laws::graph_gap>("graph_gap", span_of_time, "gap between nodes of a replayed graph, unless launch.graph is known (B8)", {Origin::assumed}),
     parameter<&Laws::stream>("stream", span_of_time, "interval between kernels of a stream, unless launch.stream is known (B8)", {Origin::assumed}),
     parameter<&Laws::events>("events", span_of_time, "what two events around a call add, unless launch.call is known (B8)", {Origin::assumed}),
+    parameter<&Laws::usable>("usable", share, "memory that a program gets, over the capacity, unless dram.usable is known", {Origin::measured}),
+    parameter<&Laws::own_reads>("own_reads", share, "reads of a user's own kernel, over its DRAM traffic (KP2)", {Origin::assumed}),
+    parameter<&Laws::half_droop>("half_droop", span_of_time, "length of a kernel after which half of the clock's droop has come (G11)", {Origin::assumed}),
 };
 // clang-format on
 

@@ -36,6 +36,9 @@ struct Laws {
     Time graph_gap{};              ///< launches without figures of their own (B8)
     Time stream{};
     Time events{};
+    double usable = 1.0;     ///< memory that a program gets, over the capacity
+    double own_reads = 1.0;  ///< reads of a user's kernel, over its DRAM traffic (KP2)
+    Time half_droop{};  ///< length of a kernel after which half of the clock's droop has come (G11)
 };
 
 struct Machine;

@@ -13,18 +13,16 @@
 namespace ridge::model {
 namespace {
 
-constexpr double own_read_share = 2.0 / 3.0;
-
 BlockResources resources_of(const OwnKernel& op) {
     return {.threads = op.block, .registers = op.registers, .shared = real(op.shared) * units::B};
 }
 
-Work work_of(const OwnKernel& op) {
+Work work_of(const OwnKernel& op, const Machine& machine) {
     const Bytes moved = real(op.bytes) * units::B;
     Work work;
     (op.pipe == KernelPipe::tensor ? work.tensor : work.fma) = Flop::from_base(real(op.flop));
     work.vector = work.fma;
-    work.dram_read = work.compulsory_read = own_read_share * moved;
+    work.dram_read = work.compulsory_read = machine.laws.own_reads * moved;
     work.dram_write = work.compulsory_write = moved - work.dram_read;
     work.l2 = std::max(moved, real(op.l2_bytes) * units::B);
     return work;
@@ -53,7 +51,7 @@ std::string missing_for(const OwnKernel& op, const Machine& machine) {
 }
 
 Time own_dram_time(const OwnKernel& op, const Machine& machine) {
-    const Work work = work_of(op);
+    const Work work = work_of(op, machine);
     if (machine.memory) return dram_time(*machine.memory, work.dram_read, work.dram_write);
     return machine.dram_bandwidth > Bandwidth{} ? work.dram() / machine.dram_bandwidth : Time{};
 }
@@ -106,7 +104,7 @@ OwnTime own_time(const OwnKernel& op, const Machine& machine) {
     time.starved = time.dram * starvation(time, op, machine);
     const Bandwidth l2 =
         machine.memory ? machine.memory->l2_read : machine.l2_bandwidth.value_or(Bandwidth{});
-    if (l2 > Bandwidth{}) time.l2 = work_of(op).l2 / l2;
+    if (l2 > Bandwidth{}) time.l2 = work_of(op, machine).l2 / l2;
     return time;
 }
 
@@ -117,7 +115,7 @@ Outcome predict(const OwnKernel& op, const Execution& execution, const Machine& 
     const OwnTime time = own_time(op, machine);
     Roofs roofs = roofs_of(machine, op.type);
     if (op.pipe == KernelPipe::vector) roofs.tensor = std::nullopt;
-    Prediction prediction = counted(work_of(op), roofs);
+    Prediction prediction = counted(work_of(op, machine), roofs);
     prediction.implementation = Implementation::custom;
     prediction.lower_bound = own_roofline(op, time, machine);
     const Time launch = machine.kernel_floor + launch_gaps(machine, execution.launch, 1);

@@ -19,7 +19,6 @@ REASONS = {
     ("model/advice.h", "1.05"): "a rule of advice: what is worth saying",
     ("model/attention/predict.cpp", "1.005"): "when a note is worth a line",
     ("model/expression/functions.cpp", "0.044715"): "definition of GELU's tanh form (Hendrycks and Gimpel 2016)",
-    ("model/footprint/memory_fit.cpp", "0.9833"): "usable share of an H100's memory, for chips whose own nobody measured (V15)",
     ("model/matmul/time.cpp", "1.001"): "times that count as equal",
     ("model/moe/load.cpp", "2.515517"): "quantile of the normal distribution (Abramowitz and Stegun 26.2.23)",
     ("model/moe/load.cpp", "0.802853"): "the same",
