@@ -185,7 +185,9 @@ class Assembly {
         constexpr int most_versions = 8;
         for (const StackPart& part : stack_) {
             const Software* software = part.software;
+            const std::string& family = software->family;
             for (int depth = 0; software != nullptr && depth < most_versions; ++depth) {
+                if (software->family != family) break;
                 const Paths only = depth == 0 ? Paths() : part.software->parameters;
                 inherit(read(
                     {.path = software->file, .origin = software->origin, .text = software->text},

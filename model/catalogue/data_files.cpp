@@ -119,12 +119,15 @@ DataFiles DataFiles::embedded() {
     return files;
 }
 
-/// What a version does not say itself, it has from the version that it inherits from.
+/// What a version does not say itself, it has from the software that it inherits from; parameters only from a version
+/// of its own family, because each is of one software.
 void DataFiles::add_software(Software software) {
     std::erase_if(software_, [&](const Software& each) { return each.name == software.name; });
     for (const Software& older : software_) {
         if (older.name != software.inherits) continue;
-        if (software.parameters.empty()) software.parameters = older.parameters;
+        if (software.parameters.empty() && older.family == software.family) {
+            software.parameters = older.parameters;
+        }
         if (software.needs.empty()) software.needs = older.needs;
         if (software.uses.empty()) software.uses = older.uses;
         if (software.program.empty()) software.program = older.program;
