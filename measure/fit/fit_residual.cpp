@@ -110,9 +110,9 @@ std::vector<std::size_t> counts_of(const TreeOptions& options) {
 }
 
 /// The candidate and the pull with the least error on held-out families at half the trees, then the number of
-/// trees; fewer if they cost less than 0.8 %.
+/// trees; fewer if they cost less than half a hundredth.
 TreeOptions options_of(const FitSamples& samples, const ResidualFit* start) {
-    constexpr double worth = 0.008;
+    constexpr double worth = 0.005;
     TreeOptions best;
     double least = std::numeric_limits<double>::infinity();
     for (const Candidate& each : candidates_of(samples, start)) {

@@ -194,12 +194,13 @@ bool knows_torch_products(const Machine& machine) {
 /// Applies the kernels for few rows; returns whether they run.
 bool apply_few_rows(Prediction& p, const MatmulSituation& s) {
     if (!knows_torch_products(s.machine)) return false;
-    const FewRows kernel = few_rows_kernel(s);
+    const FewRows kernel = few_rows_kernel(s.op, s.machine.torch_product->choice);
     if (kernel == FewRows::tiles) return false;
     const MatmulTime t = few_rows_time(s, kernel);
     apply_time(p, s, t);
     p.tiling = matmul_tiling(s.op, t.tile, s.machine.sm_count, 1, t.split);
-    const bool tiles = kernel == FewRows::whole || kernel == FewRows::parts;
+    const bool tiles =
+        kernel == FewRows::whole || kernel == FewRows::parts || kernel == FewRows::slices;
     (tiles ? p.executed_tensor : p.executed_fma) =
         tiles ? library_executed_flop(s.op, t.tile) : p.work.fma;
     return true;

@@ -2,9 +2,8 @@
 """Counts the numbers that a GPU's predictions rest on: fields of one software, and numbers of corrections.
 
 A field counts for a software if one of its `parameters` (software/NAME-VERSION/software.toml), or one of the software
-that it uses, names the field or its section. Energy and corrections are counted apart, and so are the fields of generated
-code, which only compiled calls read. A correction's numbers are the thresholds and widths of its splits, and the splits and
-values of its trees.
+that it uses, names the field or its section. Energy and corrections are counted apart. A correction's numbers are the
+thresholds and widths of its splits, and the splits and values of its trees.
 
 usage: scripts/accuracy/parameters.py RIDGE [GPU ...]
 """
@@ -17,7 +16,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CORRECTION = "model.residual."
 ENERGY = "model.energy"
-COMPILED = ("model.torch.generated", "model.torch.pointwise.generated_share", "model.torch.pointwise.generated_vector")
 
 
 def list_of(text, key):
@@ -70,10 +68,9 @@ def report(ridge, gpu, files):
     print(f"{gpu}: {len(model)} fields of all software, {len(energy)} of them of energy")
     for name in files:
         sections = parameters_of(name, files)
-        read = [field for field in model if field not in energy and any(lies_in(field, each) for each in sections)]
-        compiled = sum(any(lies_in(field, each) for each in COMPILED) for field in read)
-        if read:
-            print(f"  {name:24} {len(read):5} fields" + (f", {compiled} of them of compiled calls alone" if compiled else ""))
+        count = sum(any(lies_in(field, section) for section in sections) for field in model if field not in energy)
+        if count:
+            print(f"  {name:24} {count:5} fields")
     corrections = correction_numbers(fields)
     print(f"  {'corrections':24} {sum(corrections.values()):5} numbers in {len(corrections)} classes")
 
