@@ -112,16 +112,26 @@ TEST_CASE("weights that stay in the L2 are not read again; those in DRAM are", "
     CHECK(warm.time < cold.time);
 }
 
-TEST_CASE("more rows, columns or depth never take less time by much", "[engine][property]") {
-    const auto time = [](int m, int n, int k) {
-        return engine_prediction("matmul m=" + std::to_string(m) + " n=" + std::to_string(n) +
-                                 " k=" + std::to_string(k) + " dtype=fp8 software=vllm-0.24.0")
-            .time;
-    };
-    for (const int size : {256, 1024, 4096, 16384}) {
-        CHECK(time(2 * size, size, size) >= time(size, size, size));
-        CHECK(time(size, 2 * size, size) >= time(size, size, size));
-        CHECK(time(size, size, 2 * size) >= time(size, size, size));
+TEST_CASE("more rows, columns or depth take no less time; a correction bends that by a percent",
+          "[engine][property]") {
+    const Catalogue all = Catalogue::embedded();
+    for (const View view : {View::analytic, View::calibrated}) {
+        const Machine gpu = all.machine("h200-sxm", view);
+        const auto time = [&gpu](int m, int n, int k) {
+            const OperationText text =
+                parse_operation("matmul m=" + std::to_string(m) + " n=" + std::to_string(n) +
+                                " k=" + std::to_string(k) + " dtype=fp8 software=vllm-0.24.0");
+            return std::get<Prediction>(predict(make_operation(text.kind, text.parameters),
+                                                make_execution(text.parameters), gpu))
+                .time;
+        };
+        const double share = view == View::analytic ? 1.0 : 0.99;
+        for (const int size : {256, 1024, 4096, 16384}) {
+            const auto less = share * time(size, size, size);
+            CHECK(time(2 * size, size, size) >= less);
+            CHECK(time(size, 2 * size, size) >= less);
+            CHECK(time(size, size, 2 * size) >= less);
+        }
     }
 }
 
