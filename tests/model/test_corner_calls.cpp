@@ -187,11 +187,18 @@ TEST_CASE("a call in a corner is the same as text", "[property]") {
     });
 }
 
+/// Whether the software picked the implementation for this shape.
+bool is_picked(const Prediction& p) {
+    return noted<note::PickedImplementation>(p) != nullptr;
+}
+
 TEST_CASE("a call in a corner does no less work when a dimension grows", "[property]") {
     for_each_call("grown", [](const Call& call, const Prediction& p) {
         for (const auto& [dimension, larger] : test::grown(call.operation)) {
             const std::optional<Prediction> q = answer_of({larger, call.execution, call.machine});
             if (!q) continue;
+            // PyTorch picks another kernel for some shapes, which may compute less.
+            if (q->implementation != p.implementation && (is_picked(p) || is_picked(*q))) continue;
             RC_LOG() << dimension << ": " << test::describe(larger) << '\n';
             RC_ASSERT(q->work.flop() >= p.work.flop());
             RC_ASSERT(q->work.compulsory() >= p.work.compulsory());
