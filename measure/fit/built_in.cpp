@@ -19,7 +19,9 @@
 #include "measure/record/overlay_text.h"
 #include "measure/record/record.h"
 #include "model/catalogue/calibration_text.h"
+#include "model/catalogue/trees_file.h"
 #include "model/machine/machine.h"
+#include "model/machine/schema.h"
 
 namespace ridge::measure {
 namespace {
@@ -116,8 +118,9 @@ class Builder {
             built.files.push_back({path_of(place.first, place.second, ".toml"),
                                    model::calibration_text(calibration)});
         }
-        for (const auto& [place, text] : trees_) {
-            built.files.push_back({path_of(place.first, place.second, ".trees"), text});
+        for (const Place& place : written_trees_) {
+            built.files.push_back({path_of(place.first, place.second, ".trees"),
+                                   model::trees_file(trees_.at(place), place.first, place.second)});
         }
         return built;
     }
@@ -202,6 +205,27 @@ class Builder {
             committed.words.texts = {{"chip", {gpu}}, {"software", {software}}};
         }
         return values_.emplace(place, std::move(committed)).first->second;
+    }
+
+    /// The corrections of a chip, as committed until a fit changes them.
+    Description& corrections(const std::string& gpu, const std::string& software) {
+        const Place place{gpu, software};
+        const auto present = trees_.find(place);
+        if (present != trees_.end()) return present->second;
+        const std::string path = path_of(gpu, software, ".trees");
+        hardware::Loaded loaded;
+        if (const auto file = request_.catalogue.files().at(path)) {
+            loaded = model::read_trees(file->text, path);
+            hardware::throw_problems(loaded.problems);
+        }
+        return trees_.emplace(place, std::move(loaded.description)).first->second;
+    }
+
+    /// Has later fits see them.
+    void keep_corrections(const std::string& gpu, const std::string& software) {
+        written_trees_.insert({gpu, software});
+        request_.catalogue.add_text(model::trees_file(corrections(gpu, software), gpu, software),
+                                    path_of(gpu, software, ".trees"));
     }
 
     /// Runs a program twice where its parts use each other's parameters: products of 8-bit types take
@@ -316,10 +340,7 @@ class Builder {
                 const std::string lines = fitted_lines(fit, reports, gpu, software);
                 if (lines.empty()) continue;
                 any = true;
-                written_.insert({gpu, software});
-                merge(calibration(gpu, software), header(fit, inputs, gpu, software) + lines, fit);
-                request_.catalogue.add_text(model::calibration_text(calibration(gpu, software)),
-                                            path_of(gpu, software, ".toml"));
+                merge({gpu, software}, header(fit, inputs, gpu, software) + lines, fit);
             }
         }
         if (any) return;
@@ -364,17 +385,33 @@ class Builder {
                 : std::string());
     }
 
-    static void merge(Description& into, const std::string& text, const PlannedFit& fit) {
+    /// Puts values into the chip's calibration, and corrections of kernels into its trees.
+    void merge(const Place& place, const std::string& text, const PlannedFit& fit) {
         hardware::Loaded loaded = hardware::load_text(text, "fit " + fit.program, model::schema(),
                                                       model::calibration_form());
         hardware::throw_problems(loaded.problems);
-        std::erase_if(into.data, [&fit](const auto& field) {
-            return field.second.sources == std::vector{fit.source};
-        });
-        into.sources.insert_or_assign(fit.source, loaded.description.sources.at(fit.source));
-        for (auto& [path, datum] : loaded.description.data) {
-            into.data.insert_or_assign(path, std::move(datum));
+        const auto& [gpu, software] = place;
+        Description& values = calibration(gpu, software);
+        Description& trees = corrections(gpu, software);
+        bool any_values = false;
+        bool any_trees = false;
+        for (auto* const into : {&values, &trees}) {
+            const std::size_t dropped = std::erase_if(into->data, [&fit](const auto& field) {
+                return field.second.sources == std::vector{fit.source};
+            });
+            (into == &trees ? any_trees : any_values) = dropped > 0;
+            into->sources.insert_or_assign(fit.source, loaded.description.sources.at(fit.source));
         }
+        for (auto& [path, datum] : loaded.description.data) {
+            const bool is_tree = model::is_correction(path);
+            (is_tree ? any_trees : any_values) = true;
+            (is_tree ? trees : values).data.insert_or_assign(path, std::move(datum));
+        }
+        if (any_trees) keep_corrections(gpu, software);
+        if (!any_values) return;
+        written_.insert(place);
+        request_.catalogue.add_text(model::calibration_text(values),
+                                    path_of(gpu, software, ".toml"));
     }
 
     void take(const PlannedFit& fit, const Inputs& inputs,
@@ -391,23 +428,19 @@ class Builder {
                                    "model.residual." + std::string(name_of(each.residual_class)));
                     });
                 if (own.empty()) continue;
-                std::vector<std::string> lines{"command " + inputs.command,
-                                               "records " + inputs.names,
-                                               "inputs " + inputs.digest};
-                if (!inputs.date.empty()) lines.push_back("date " + inputs.date);
-                const std::string path = path_of(gpu, software, ".trees");
-                TreesToBuild trees{.reports = std::move(own),
-                                   .gpu = gpu,
-                                   .software = software,
-                                   .header = std::move(lines),
-                                   .keep = fit.keep,
-                                   .committed = {}};
-                if (const auto file = request_.catalogue.files().at(path)) {
-                    trees.committed = file->text;
-                }
-                const std::string text = built_trees(trees);
-                trees_[{gpu, software}] = text;
-                request_.catalogue.add_text(text, path);
+                hardware::Source source;
+                source.text = "fit of " + fit.program + " by ridge calibrate --built-in";
+                source.command = SharedText::copy_of(inputs.command);
+                source.records = SharedText::copy_of(inputs.names);
+                source.digest = SharedText::copy_of(inputs.digest);
+                source.date = SharedText::copy_of(inputs.date);
+                Description& trees = corrections(gpu, software);
+                trees = built_trees({.reports = std::move(own),
+                                     .gpu = gpu,
+                                     .source = std::move(source),
+                                     .keep = fit.keep,
+                                     .committed = trees});
+                keep_corrections(gpu, software);
             }
         }
     }
@@ -419,7 +452,8 @@ class Builder {
     Values later_;
     std::map<Place, Description> values_;
     std::set<Place> written_;
-    std::map<Place, std::string> trees_;
+    std::map<Place, Description> trees_;
+    std::set<Place> written_trees_;
     std::map<std::vector<std::string>, std::string> dates_;
     std::map<std::vector<std::string>, std::vector<MeasuredRow>> rows_;
     std::vector<SkippedFit> skipped_;

@@ -1,16 +1,16 @@
-// The file CHIP/SOFTWARE.trees of a calibration that is made again.
+// The corrections of classes in a file CHIP/SOFTWARE.trees that is made again.
 //
-//   const std::string text = built_trees({.reports = own, .gpu = "h200-sxm", .software = "pytorch-2.11",
-//                                         .header = lines, .keep = {"torch_rows"}, .committed = text});
+//   trees = built_trees({.reports = own, .gpu = "h200-sxm", .source = source, .keep = {"torch_rows"},
+//                        .committed = trees});
 //
-// A class in `keep` has what the committed file says, with its source under a key that begins with KEPT, since the
-// header is about what was made.
+// A class in `keep` has what the committed file says, with its source under a key that begins with KEPT. Corrections
+// of engines' kernels stay.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "hardware/shared_text.h"
+#include "hardware/description.h"
 #include "measure/fit/fit_residual.h"
 
 namespace ridge::measure {
@@ -18,13 +18,12 @@ namespace ridge::measure {
 struct TreesToBuild {
     std::vector<ResidualReport> reports;  ///< of one GPU and software
     std::string gpu;
-    std::string software;
-    std::vector<std::string> header;  ///< lines that say what made the file
-    std::vector<std::string> keep;    ///< names of classes
-    SharedText committed;             ///< the file that there is; empty if there is none
+    hardware::Source source;        ///< what made them; its key does not count
+    std::vector<std::string> keep;  ///< names of classes
+    hardware::Description committed;
 };
 
 /// A class in `keep` that the committed file does not have is left out.
-[[nodiscard]] std::string built_trees(const TreesToBuild& trees);
+[[nodiscard]] hardware::Description built_trees(const TreesToBuild& trees);
 
 }  // namespace ridge::measure

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <limits>
 
+#include "hardware/text_hash.h"
 #include "measure/fit/boosted_trees.h"
 #include "measure/fit/engine_rows.h"
 #include "measure/fit/fit.h"
@@ -42,16 +43,6 @@ struct KernelSample {
 };
 using KernelSamples = std::vector<KernelSample>;
 
-/// FNV-1a, the same on every machine; its upper half, as the lower bits are weak.
-std::uint64_t hash_of_family(const std::string& text) {
-    std::uint64_t hash = 14695981039346656037U;
-    for (const char letter : text) {
-        hash = (hash ^ static_cast<unsigned char>(letter)) * 1099511628211U;
-    }
-    constexpr unsigned upper = 32;
-    return hash >> upper;
-}
-
 KernelSamples kernel_samples(const EngineKernelRows& kernel) {
     KernelSamples samples;
     const auto slots = static_cast<double>(kernel.machine.sm_count);
@@ -62,7 +53,7 @@ KernelSamples kernel_samples(const EngineKernelRows& kernel) {
         samples.push_back(
             {.features = model::kernel_correction_features(row.operation, p->tiling, slots),
              .residual = std::log(row.measured / p->time),
-             .fold = hash_of_family(fold_of_shape(row)) % folds});
+             .fold = upper_half(text_hash(fold_of_shape(row))) % folds});
     }
     return samples;
 }

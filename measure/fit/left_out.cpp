@@ -4,21 +4,15 @@
 
 #include <string_view>
 
+#include "hardware/text_hash.h"
 #include "model/core/fields.h"
 
 namespace ridge::measure {
 namespace {
 
-/// FNV-1a.
 bool is_in_fifth(std::string_view text) {
-    std::uint64_t hash = 14695981039346656037U;
-    for (const char letter : text) {
-        hash ^= static_cast<unsigned char>(letter);
-        hash *= 1099511628211U;
-    }
     constexpr std::uint64_t parts = 5;
-    constexpr unsigned upper = 32;  // the lower bits of FNV-1a are weak
-    return (hash >> upper) % parts == 0;
+    return upper_half(text_hash(text)) % parts == 0;
 }
 
 /// Heads and head dimension, which a model has and a batch does not.

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "hardware/error.h"
+#include "hardware/text_hash.h"
 #include "measure/fit/expert_rows.h"
 #include "measure/record/record.h"
 #include "model/predict.h"
@@ -22,10 +23,8 @@ using model::ResidualClass;
 const double residual_reach = 0.25 / std::log(1.2);
 constexpr std::uint64_t held_out_of = 3;
 
-/// FNV-1a hash, the same on every machine.
 std::uint64_t hash_of(std::string_view text) {
-    std::uint64_t hash = 14695981039346656037ULL;
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+    const std::uint64_t hash = text_hash(text);
     return hash ^ (hash >> 29U);
 }
 

@@ -246,6 +246,15 @@ class Assembly {
             for (Description& each : calibrations(rule.from, part, only)) {
                 carry(std::move(each), rule, *head);
             }
+            if (!from_.with_corrections) continue;
+            for (Description& each : corrections(rule.from, part)) {
+                std::erase_if(each.data, [&only](const auto& field) {
+                    return std::none_of(only.begin(), only.end(), [&field](const auto& path) {
+                        return hardware::lies_in(field.first, path);
+                    });
+                });
+                carry(std::move(each), rule, *head);
+            }
         }
     }
 

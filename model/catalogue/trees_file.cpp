@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "hardware/error.h"
+#include "hardware/text_hash.h"
 #include "hardware/units.h"
 #include "model/machine/residual_parameters.h"
 #include "model/machine/schema.h"
@@ -20,6 +21,17 @@ using hardware::Datum;
 using hardware::Loaded;
 
 constexpr std::string_view first_line = "ridge trees 1\n";
+constexpr std::array<std::string_view, 3> forest_texts{"range", "splits", "trees"};
+
+/// A line that says what made a source.
+struct Origin {
+    std::string_view word;
+    SharedText hardware::Source::*text;
+};
+constexpr std::array<Origin, 4> origins{{{"command", &hardware::Source::command},
+                                         {"records", &hardware::Source::records},
+                                         {"inputs", &hardware::Source::digest},
+                                         {"date", &hardware::Source::date}}};
 
 /// A line: its first word, and the rest.
 struct Line {
@@ -68,19 +80,15 @@ class TreesReader {
         while (const auto line = lines.next()) {
             if (line->word == "class") {
                 begin_class(*line);
-            } else if (class_.empty()) {
+            } else if (line->word == "kernel") {
+                begin_kernel(*line);
+            } else if (room_.empty()) {
                 read_header(*line);
             } else {
                 read_text(*line);
             }
         }
-        end_class();
-        for (auto& [key, source] : loaded_.description.sources) {
-            source.command = command_;
-            source.records = records_;
-            source.digest = inputs_;
-            source.date = date_;
-        }
+        end_room();
         loaded_.description.name = chip_ + "." + software_;
         return std::move(loaded_);
     }
@@ -109,19 +117,31 @@ class TreesReader {
             software_ = line.rest;
         } else if (line.word == "digest") {
             digest_ = line.rest;
-        } else if (line.word == "command") {
-            command_ = text_.part(line.rest);
-        } else if (line.word == "records") {
-            records_ = text_.part(line.rest);
-        } else if (line.word == "inputs") {
-            inputs_ = text_.part(line.rest);
-        } else if (line.word == "date") {
-            date_ = text_.part(line.rest);
         } else if (line.word == "source") {
             read_source(line);
+        } else if (SharedText* const origin = origin_of(line.word)) {
+            *origin = text_.part(line.rest);
         } else {
             report(line, "unknown word \"" + std::string(line.word.substr(0, 40)) + "\"");
         }
+    }
+
+    /// What made a source, by the word of the line; null for other words.
+    SharedText* origin_of(std::string_view word) {
+        for (const Origin& each : origins) {
+            if (each.word == word) return &(last_.*each.text);
+        }
+        return nullptr;
+    }
+
+    /// Keeps the source whose lines were read. Lines before the first one count for every source.
+    void end_source() {
+        if (last_.key.empty()) return;
+        for (const Origin& each : origins) {
+            SharedText& own = last_.*each.text;
+            if (own.empty()) own = common_.*each.text;
+        }
+        loaded_.description.sources.insert_or_assign(last_.key, last_);
     }
 
     void read_source(const Line& line) {
@@ -132,9 +152,9 @@ class TreesReader {
              {hardware::Provenance::vendor, hardware::Provenance::measured,
               hardware::Provenance::derived, hardware::Provenance::estimate}) {
             if (to_string(provenance) != kind) continue;
-            loaded_.description.sources.insert_or_assign(
-                key,
-                hardware::Source{.key = key, .provenance = provenance, .text = std::string(rest)});
+            if (last_.key.empty()) common_ = last_;
+            end_source();
+            last_ = {.key = key, .provenance = provenance, .text = std::string(rest)};
             return;
         }
         report(line, "a source is KEY vendor|measured|derived|estimate TEXT");
@@ -142,27 +162,51 @@ class TreesReader {
 
     /// class NAME IMPLEMENTATION SPREAD SOURCE
     void begin_class(const Line& line) {
-        end_class();
-        class_line_ = line;
         std::string_view rest = line.rest;
-        class_ = next_word(rest);
+        const std::string_view name = next_word(rest);
         const std::string_view implementation = next_word(rest);
         const std::string_view spread = next_word(rest);
+        begin_room(line, std::string(correction_section).append(".").append(name), {}, rest);
+        add("implementation", line, implementation);
+        add_number("spread", line, spread);
+    }
+
+    /// kernel SECTION BELOW ABOVE SOURCE
+    void begin_kernel(const Line& line) {
+        std::string_view rest = line.rest;
+        const std::string_view section = next_word(rest);
+        const std::string_view below = next_word(rest);
+        const std::string_view above = next_word(rest);
+        begin_room(line, std::string(section), correction_prefix, rest);
+        add_number("below", line, below);
+        add_number("above", line, above);
+    }
+
+    void begin_room(const Line& line, std::string section, std::string_view prefix,
+                    std::string_view rest) {
+        end_source();
+        end_room();
+        room_line_ = line;
+        room_ = std::move(section);
+        prefix_ = prefix;
         source_ = next_word(rest);
         if (schema().find(path("trees")) == nullptr) {
-            report(line, "unknown class \"" + class_ + "\"");
+            report(line, "unknown " + std::string(line.word) + " \"" +
+                             std::string(line.rest.substr(0, line.rest.find(' '))) + "\"");
         }
         if (!loaded_.description.sources.contains(source_)) {
             report(line, "source \"" + source_ + "\" is not declared");
         }
-        add("implementation", line, implementation);
+    }
+
+    void add_number(std::string_view part, const Line& line, std::string_view text) {
         try {
-            Datum datum = datum_of(line, spread);
+            Datum datum = datum_of(line, text);
             datum.text = {};
-            datum.value = parse_number(spread, "spread");
-            loaded_.description.data.insert_or_assign(path("spread"), std::move(datum));
+            datum.value = parse_number(text, std::string(part));
+            loaded_.description.data.insert_or_assign(path(part), std::move(datum));
         } catch (const InputError&) {
-            report(line, "the spread must be a number");
+            report(line, std::string(part) + " must be a number");
         }
     }
 
@@ -172,24 +216,25 @@ class TreesReader {
             if (found != loaded_.description.data.end()) {
                 found->second.note = text_.part(line.rest);
             }
-        } else if (line.word == "range" || line.word == "splits" || line.word == "trees") {
+        } else if (std::find(forest_texts.begin(), forest_texts.end(), line.word) !=
+                   forest_texts.end()) {
             add(line.word, line, line.rest);
         } else {
             report(line, "unknown word \"" + std::string(line.word.substr(0, 40)) + "\"");
         }
     }
 
-    void end_class() {
-        if (class_.empty()) return;
-        for (const std::string_view part : {"range", "splits", "trees"}) {
+    void end_room() {
+        if (room_.empty()) return;
+        for (const std::string_view part : forest_texts) {
             if (loaded_.description.find(path(part)) == nullptr) {
-                report(class_line_, "class " + class_ + " has no " + std::string(part));
+                report(room_line_, room_ + " has no " + std::string(part));
             }
         }
     }
 
     [[nodiscard]] std::string path(std::string_view part) const {
-        return std::string(correction_section).append(".").append(class_).append(".").append(part);
+        return std::string(room_).append(".").append(prefix_).append(part);
     }
 
     Datum datum_of(const Line& line, std::string_view text) const {
@@ -216,26 +261,85 @@ class TreesReader {
     std::string chip_;
     std::string software_;
     std::string digest_;
-    SharedText command_;
-    SharedText records_;
-    SharedText inputs_;
-    SharedText date_;
-    std::string class_;  ///< the one being read
+    hardware::Source last_;    ///< the source whose lines are being read
+    hardware::Source common_;  ///< what was said before the first one
+    std::string room_;         ///< the section being read
+    std::string_view prefix_;  ///< of its fields' names
     std::string source_;
-    Line class_line_;
+    Line room_line_;
 };
 
 std::string_view body_of(std::string_view text) {
-    const std::size_t start = text.find("\nclass ");
+    const std::size_t start = std::min(text.find("\nclass "), text.find("\nkernel "));
     return start == std::string_view::npos ? std::string_view() : text.substr(start + 1);
 }
 
 std::string digest_of(std::string_view body) {
-    constexpr std::uint64_t basis = 0xcbf29ce484222325U;
-    constexpr std::uint64_t prime = 0x100000001b3U;
-    std::uint64_t hash = basis;
-    for (const char letter : body) hash = (hash ^ static_cast<unsigned char>(letter)) * prime;
-    return fmt::format("{:016x}", hash);
+    return fmt::format("{:016x}", text_hash(body));
+}
+
+void add_key(const Datum& datum, std::vector<std::string>& keys) {
+    const std::string& source = datum.sources.front();
+    if (std::find(keys.begin(), keys.end(), source) == keys.end()) keys.push_back(source);
+}
+
+std::string texts_of(const hardware::Description& from, const std::string& prefix) {
+    std::string lines;
+    for (const std::string_view part : forest_texts) {
+        const Datum* const text = from.find(prefix + std::string(part));
+        if (text != nullptr) lines += fmt::format("{} {}\n", part, text->text.view());
+    }
+    return lines;
+}
+
+std::string classes_text(const hardware::Description& from, std::vector<std::string>& keys) {
+    std::string lines;
+    for (std::size_t i = 0; i < residual_class_count; ++i) {
+        const std::string_view name = name_of(static_cast<ResidualClass>(i));
+        const std::string path = std::string(correction_section).append(".").append(name) + '.';
+        const Datum* const implementation = from.find(path + "implementation");
+        const Datum* const spread = from.find(path + "spread");
+        if (implementation == nullptr || spread == nullptr) continue;
+        add_key(*implementation, keys);
+        lines += fmt::format("class {} {} {} {}\n", name, written(*implementation),
+                             written(*spread), implementation->sources.front());
+        if (!implementation->note.empty()) {
+            lines += fmt::format("note {}\n", implementation->note.view());
+        }
+        lines += texts_of(from, path);
+    }
+    return lines;
+}
+
+std::string kernels_text(const hardware::Description& from, std::vector<std::string>& keys) {
+    std::vector<std::string> sections;
+    const std::string end = '.' + std::string(correction_prefix) + std::string(forest_texts.back());
+    for (const auto& [path, datum] : from.data) {
+        if (path.ends_with(end)) sections.push_back(path.substr(0, path.size() - end.size()));
+    }
+    std::sort(sections.begin(), sections.end());
+    std::string lines;
+    for (const std::string& section : sections) {
+        const std::string path = section + '.' + std::string(correction_prefix);
+        const Datum* const below = from.find(path + "below");
+        const Datum* const above = from.find(path + "above");
+        if (below == nullptr || above == nullptr) continue;
+        add_key(*below, keys);
+        lines += fmt::format("kernel {} {} {} {}\n", section, written(*below), written(*above),
+                             below->sources.front());
+        lines += texts_of(from, path);
+    }
+    return lines;
+}
+
+std::string source_lines(const hardware::Source& source) {
+    std::string lines =
+        fmt::format("source {} {} {}\n", source.key, to_string(source.provenance), source.text);
+    for (const Origin& each : origins) {
+        const SharedText& text = source.*each.text;
+        if (!text.empty()) lines += fmt::format("{} {}\n", each.word, text.view());
+    }
+    return lines;
 }
 
 }  // namespace
@@ -266,33 +370,13 @@ std::string digest_of_trees(std::string_view text) {
 }
 
 std::string trees_file(const hardware::Description& corrections, const std::string& chip,
-                       const std::string& software, const std::vector<std::string>& header) {
-    std::string body;
+                       const std::string& software) {
     std::vector<std::string> keys;
-    for (std::size_t i = 0; i < residual_class_count; ++i) {
-        const std::string_view name = name_of(static_cast<ResidualClass>(i));
-        const std::string path = std::string(correction_section).append(".").append(name);
-        const Datum* const implementation = corrections.find(path + ".implementation");
-        const Datum* const spread = corrections.find(path + ".spread");
-        if (implementation == nullptr || spread == nullptr) continue;
-        const std::string& source = implementation->sources.front();
-        if (std::find(keys.begin(), keys.end(), source) == keys.end()) keys.push_back(source);
-        body += fmt::format("class {} {} {} {}\n", name, written(*implementation), written(*spread),
-                            source);
-        if (!implementation->note.empty()) {
-            body += fmt::format("note {}\n", implementation->note.view());
-        }
-        for (const std::string_view part : {"range", "splits", "trees"}) {
-            const Datum* const text = corrections.find(path + "." + std::string(part));
-            if (text != nullptr) body += fmt::format("{} {}\n", part, text->text.view());
-        }
-    }
+    const std::string body = classes_text(corrections, keys) + kernels_text(corrections, keys);
     std::string text = fmt::format("{}chip {}\nsoftware {}\ndigest {}\n", first_line, chip,
                                    software, digest_of(body));
-    for (const std::string& line : header) text += line + "\n";
     for (const std::string& key : keys) {
-        const hardware::Source& source = corrections.sources.find(key)->second;
-        text += fmt::format("source {} {} {}\n", key, to_string(source.provenance), source.text);
+        text += source_lines(corrections.sources.find(key)->second);
     }
     return text + body;
 }

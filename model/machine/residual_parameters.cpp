@@ -43,17 +43,25 @@ struct WrittenField {
     bool operator<(const WrittenField& other) const { return key() < other.key(); }
 };
 
+/// The box of the data and the trees as a description states them.
+struct WrittenForest {
+    WrittenField range;
+    WrittenField splits;
+    WrittenField trees;
+
+    [[nodiscard]] auto key() const { return std::tie(range, splits, trees); }
+    bool operator<(const WrittenForest& other) const { return key() < other.key(); }
+};
+
 /// One class as its description states it.
 struct WrittenClass {
     ResidualClass residual_class{};
     WrittenField implementation;
-    WrittenField range;
-    WrittenField splits;
-    WrittenField trees;
+    WrittenForest forest;
     double spread = 1.0;
 
     [[nodiscard]] auto key() const {
-        return std::tie(residual_class, implementation, range, splits, trees, spread);
+        return std::tie(residual_class, implementation, forest, spread);
     }
     bool operator<(const WrittenClass& other) const { return key() < other.key(); }
 };
@@ -168,29 +176,38 @@ std::vector<ResidualTree> read_trees(const Text& text, std::size_t splits) {
     return trees;
 }
 
-ResidualForest read_forest(const Text& splits_text, const Text& trees_text, FeatureNames names) {
-    std::vector<ResidualSplit> splits = read_splits(splits_text, names);
-    std::vector<ResidualTree> trees = read_trees(trees_text, splits.size());
+/// The field whose path is `prefix` and `name`, beside the trees.
+WrittenField written_field(const hardware::Description& gpu, const std::string& prefix,
+                           std::string_view name) {
+    std::string path = prefix + std::string(name);
+    const hardware::Datum* const datum = gpu.find(path);
+    if (datum == nullptr) {
+        throw InputError("the description of " + gpu.name + " has " + prefix + "trees but no " +
+                         path);
+    }
+    return {std::move(path), datum->text, datum->location};
+}
+
+WrittenForest written_forest(const hardware::Description& gpu, const std::string& prefix) {
+    return {.range = written_field(gpu, prefix, "range"),
+            .splits = written_field(gpu, prefix, "splits"),
+            .trees = written_field(gpu, prefix, "trees")};
+}
+
+ResidualForest read_forest(const WrittenForest& written, FeatureNames names, ResidualRange& range) {
+    read_range(Text(written.range), names, range);
+    std::vector<ResidualSplit> splits = read_splits(Text(written.splits), names);
+    std::vector<ResidualTree> trees = read_trees(Text(written.trees), splits.size());
     return {std::move(splits), std::move(trees)};
 }
 
 WrittenClass written_class(const hardware::Description& gpu, ResidualClass residual_class) {
-    const auto field = [&](std::string_view name) {
-        std::string path = path_of(residual_class, name);
-        const hardware::Datum* const datum = gpu.find(path);
-        if (datum == nullptr) {
-            throw InputError("the description of " + gpu.name + " has " +
-                             path_of(residual_class, "trees") + " but no " + path);
-        }
-        return WrittenField{std::move(path), datum->text, datum->location};
-    };
+    const std::string prefix = path_of(residual_class, {});
     WrittenClass written{.residual_class = residual_class,
-                         .implementation = field("implementation"),
-                         .range = field("range"),
-                         .splits = field("splits"),
-                         .trees = field("trees"),
+                         .implementation = written_field(gpu, prefix, "implementation"),
+                         .forest = written_forest(gpu, prefix),
                          .spread = 1.0};
-    const WrittenField spread = field("spread");
+    const WrittenField spread = written_field(gpu, prefix, "spread");
     written.spread = gpu.number(spread.path).value_or(1.0);
     // A correction taken from a relative leaves larger errors here than on its own GPU. (K5)
     if (gpu.find(spread.path)->inherited) written.spread = std::sqrt(written.spread);
@@ -205,9 +222,7 @@ ResidualFit fit_of(const WrittenClass& written) {
                     .spread = written.spread,
                     .range = {},
                     .forest = {}};
-    const FeatureNames names = residual_features(written.residual_class);
-    read_range(Text(written.range), names, fit.range);
-    fit.forest = read_forest(Text(written.splits), Text(written.trees), names);
+    fit.forest = read_forest(written.forest, residual_features(written.residual_class), fit.range);
     return fit;
 }
 
@@ -284,26 +299,15 @@ void LazyResidualFit::read_now() const {
 std::optional<KernelCorrection> read_kernel_correction(const hardware::Description& gpu,
                                                        const std::string& section,
                                                        FeatureNames names) {
-    std::array<WrittenField, correction_text_count> written;
-    for (std::size_t i = 0; i < written.size(); ++i) {
-        written[i].path = section + '.' + std::string(correction_fields[i].name);
-        const hardware::Datum* const datum = gpu.find(written[i].path);
-        if (datum == nullptr && i == 0) return std::nullopt;
-        if (datum == nullptr) {
-            throw InputError("the description of " + gpu.name + " has " + written[0].path +
-                             " but no " + written[i].path);
-        }
-        written[i].text = datum->text;
-        written[i].location = datum->location;
-    }
+    const std::string prefix = section + '.' + std::string(correction_prefix);
+    if (gpu.find(prefix + "trees") == nullptr) return std::nullopt;
     KernelCorrection correction;
-    read_range(Text(written[0]), names, correction.range);
-    correction.forest = read_forest(Text(written[1]), Text(written[2]), names);
-    const auto width = [&](const CorrectionField& field) {
-        return gpu.value(section + '.' + std::string(field.name)).value_or(0.0);
+    correction.forest = read_forest(written_forest(gpu, prefix), names, correction.range);
+    const auto width = [&](std::string_view name) {
+        return gpu.value(section + '.' + std::string(name)).value_or(0.0);
     };
-    correction.below = width(correction_fields[correction_text_count]);
-    correction.above = width(correction_fields[correction_text_count + 1]);
+    correction.below = width(correction_below_name);
+    correction.above = width(correction_above_name);
     return correction;
 }
 

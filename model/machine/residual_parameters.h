@@ -190,6 +190,7 @@ struct CorrectionField {
     hardware::ValueKind kind;
     std::string_view meaning;
 };
+inline constexpr std::string_view correction_prefix = "correction_";  ///< of these fields
 inline constexpr std::string_view correction_below_name = "correction_below";
 inline constexpr std::string_view correction_above_name = "correction_above";
 inline constexpr std::size_t correction_text_count = 3;  ///< the first fields

@@ -4,7 +4,7 @@
 //   correct_kernel(prediction, kernels, operation, kernel, machine);
 //
 // Method: as the corrections of libraries (`correction.h`), a sum of small trees without jumps, limited, and fading
-// outside the box of the data; but few trees of one kernel, which lie in its own section beside the values of its law.
+// outside the box of the data; but few trees of one kernel, as fields of its own section (in files: CHIP/SOFTWARE.trees).
 // The band is the kernel's and holds with the correction.
 //
 // Limits: GPUs of the architecture that was measured. The time that an eager call waits for the host stays.

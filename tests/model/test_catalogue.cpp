@@ -366,6 +366,36 @@ TEST_CASE("trees are written as they are read, and a changed file is found", "[c
     CHECK_THAT(all_of(check_text(changed, "b.trees")), contains_text("the content has the digest"));
     CHECK_THAT(all_of(check_text("ridge trees 1\nchip b200\nclass oops a 1 F\n", "c.trees")),
                contains_text("c.trees:3:1: unknown class \"oops\""));
+    CHECK_THAT(all_of(check_text("ridge trees 1\nchip b200\nkernel model.engine.no.a.b 1 x F\n",
+                                 "d.trees")),
+               contains_text("d.trees:3:1: unknown kernel \"model.engine.no.a.b\"") &&
+                   contains_text("source \"F\" is not declared") &&
+                   contains_text("above must be a number") && contains_text("has no trees"));
+}
+
+TEST_CASE("what made a source is said after it, or before the first for all", "[catalogue]") {
+    const std::string text =
+        "ridge trees 1\nchip b200\nsoftware vllm-0.24.0\ndigest 0\ndate 2026-11-22\n"
+        "source A derived first\ncommand ridge fit a\nsource B measured second\n"
+        "records r.csv\ninputs 12\ndate 2026-11-29\n"
+        "kernel model.engine.tiled_product.vllm.fp8_sm90 0.1 0.2 B\n"
+        "range m 0 1\nsplits m 1 1\ntrees 0\n";
+    const Description read = read_trees(SharedText::copy_of(text), "a.trees").description;
+    const hardware::Source& first = read.sources.at("A");
+    CHECK(first.command == "ridge fit a");
+    CHECK(first.records.empty());
+    CHECK(first.date == "2026-11-22");
+    const hardware::Source& second = read.sources.at("B");
+    CHECK(second.command.empty());
+    CHECK(second.records == "r.csv");
+    CHECK(second.digest == "12");
+    CHECK(second.date == "2026-11-29");
+    const std::string kernel = "model.engine.tiled_product.vllm.fp8_sm90.correction_";
+    CHECK(read.value(kernel + "below") == 0.1);
+    CHECK(read.find(kernel + "trees")->sources == std::vector<std::string>{"B"});
+    const std::string again = trees_file(read, "b200", "vllm-0.24.0");
+    CHECK_THAT(again, contains_text("\nsource B measured second\nrecords r.csv\ninputs 12\n"
+                                    "date 2026-11-29\nkernel "));
 }
 
 }  // namespace ridge::model
