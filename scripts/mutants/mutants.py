@@ -5,6 +5,7 @@
     scripts/mutants/mutants.py build  [--programs A,B]            # one build of its tests; RIDGE_MUTANT=17 brings mutant 17 to life
     scripts/mutants/mutants.py reach  [--jobs 2] [--programs A,B] # which test cases reach which mutants, and how long each takes
     scripts/mutants/mutants.py kill   [--jobs 2] [--minutes 60]   # runs the cases that reach a mutant until one fails; goes on where it stopped
+    scripts/mutants/mutants.py pack   mutants.tar.xz              # what kill needs, for a machine with more cores (below)
     scripts/mutants/mutants.py tests                              # takes today's tests/; then build, reach and kill --again look at the survivors
     scripts/mutants/mutants.py report [--markdown]                # the share found with its 95 % interval, by room, and what survived
 
@@ -14,6 +15,9 @@ not written for them. Cases run in batches, the quick ones of a program first; a
 time and ten seconds) has found its mutant. Only Catch2 programs count: what the tests of scripts and pages would find is not
 counted. A mutant that no case reaches has survived. `equivalent.toml` lists those that no test can find, each with its reason.
 Needs python3-clang (libclang) and build/dev/generated.
+
+On another machine: a checkout of the same commit under the same path (a link will do), the tar unpacked in build/mutants,
+LD_LIBRARY_PATH=build/mutants/libraries, then `kill`, which needs Python alone. Its results.json goes back into build/mutants here.
 """
 import argparse
 import collections
@@ -28,10 +32,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tarfile
 import time
 import tomllib
-
-import sites
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PLACE = ROOT / "build/mutants"
@@ -94,10 +97,19 @@ def precompiled():
     return ["-include-pch", str(out)] if made else []
 
 
+def sites():
+    """sites.py, which needs libclang; kill and report do without."""
+    import sites as module
+    return module
+
+
 def all_sites(jobs):
     names = subprocess.run(["git", "ls-files", *[f"{layer}/*.{kind}" for layer in LAYERS for kind in ("cpp", "h")]], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
+    units = collections.defaultdict(list)  # a room's files as one, but for the tables of parameters, whose names are not unique
+    for name in names:
+        units[name if name.endswith("_parameters.cpp") else room_of(name)].append(name)
     with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
-        found = pool.map(sites.sites_of, [ROOT] * len(names), names, [compile_arguments() + precompiled()] * len(names), chunksize=4)
+        found = pool.map(sites().sites_of, [ROOT] * len(units), units.values(), [compile_arguments() + precompiled()] * len(units))
         return [site for each in found for site in each]
 
 
@@ -135,7 +147,7 @@ def compiles(name):
 
 def write_file(name, chosen):
     (SOURCE / name).unlink(missing_ok=True)  # it may be a link to the original
-    (SOURCE / name).write_bytes(b'#include "cmake/mutants.h"\n#line 1\n' + sites.rewritten((ROOT / name).read_bytes(), chosen))
+    (SOURCE / name).write_bytes(b'#include "cmake/mutants.h"\n#line 1\n' + sites().rewritten((ROOT / name).read_bytes(), chosen))
 
 
 def leave_out(name, chosen):
@@ -188,7 +200,7 @@ def build(options):
             return
         data = load("mutants.json")
         wrong = {match for match in re.findall(r"^(\S+):\d+:\d+: error:", run.stdout.replace(f"{SOURCE}/", ""), re.MULTILINE) if any(site["file"] == match for site in data["mutants"].values())}
-        gone = [each for name in sorted(wrong) for each in leave_out(name, [(int(number), sites.Site(**{key: value for key, value in site.items() if key != "fresh"})) for number, site in data["mutants"].items() if site["file"] == name])]
+        gone = [each for name in sorted(wrong) for each in leave_out(name, [(int(number), sites().Site(**{key: value for key, value in site.items() if key != "fresh"})) for number, site in data["mutants"].items() if site["file"] == name])]
         if not gone:
             raise SystemExit(run.stdout[-4000:] + run.stderr[-1000:])
         for number, site in gone:
@@ -294,11 +306,29 @@ def kill(options):
         return (number, judge(number, by_mutant[number])) if time.monotonic() < end else (number, None)
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for number, result in pool.map(one, left):
+        for done in concurrent.futures.as_completed([pool.submit(one, number) for number in left]):
+            number, result = done.result()
             if result is not None:
                 results[str(number)] = result
                 store("results.json", results)
     report(options)
+
+
+def pack(options):
+    """The test programs without symbols, the libraries that they share, and the state, as a tar."""
+    wanted = sorted({case["program"] for case in load("cases.json")})
+    needed = {line.split()[2] for program in wanted for line in subprocess.run(["ldd", program], check=True, capture_output=True, text=True).stdout.splitlines() if "=> /" in line}
+    with tempfile.TemporaryDirectory(dir=PLACE) as folder, tarfile.open(options.file, "w:xz") as tar:
+        for program in wanted:
+            bare = pathlib.Path(folder) / "bare"
+            subprocess.run(["strip", "-o", bare, program], check=True)
+            tar.add(bare, os.path.relpath(program, PLACE))
+        for library in needed:
+            if not re.search(r"/(libc|libm|ld-linux[^/]*)\.so", library):
+                tar.add(os.path.realpath(library), f"libraries/{os.path.basename(library)}")
+        for name in ("mutants.json", "cases.json", "results.json"):
+            if (PLACE / name).exists():
+                tar.add(PLACE / name, name)
 
 
 def interval(found, total):
@@ -352,7 +382,8 @@ def report(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=("draw", "build", "tests", "reach", "kill", "report"))
+    parser.add_argument("step", choices=("draw", "build", "tests", "reach", "kill", "pack", "report"))
+    parser.add_argument("file", nargs="?", default=str(PLACE / "mutants.tar.xz"), help="pack: the tar")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=600)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -362,7 +393,7 @@ def main():
     parser.add_argument("--programs", help="build, reach, kill: only these test programs, with commas between")
     parser.add_argument("--markdown", action="store_true")
     options = parser.parse_args()
-    {"draw": draw, "build": build, "reach": reach, "tests": tests, "kill": kill, "report": report}[options.step](options)
+    {"draw": draw, "build": build, "reach": reach, "tests": tests, "kill": kill, "pack": pack, "report": report}[options.step](options)
 
 
 if __name__ == "__main__":

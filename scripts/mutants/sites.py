@@ -1,6 +1,7 @@
 """Places in C++ sources where one small change makes a mutant: found by libclang, so that a change is always an expression."""
 import bisect
 import dataclasses
+import os
 import pathlib
 import re
 
@@ -31,12 +32,12 @@ class Site:
 
 
 class Reader:
-    """The sites of one file."""
+    """The sites of one file, from the declarations of a unit that includes it."""
 
-    def __init__(self, root, name, arguments):
+    def __init__(self, root, name, cursors):
         self.name = name
         self.source = (root / name).read_bytes()
-        self.unit = clang.Index.create().parse(str(root / name), args=["-x", "c++", *arguments])
+        self.cursors = cursors
         self.lines = [0]
         for match in re.finditer(rb"\n", self.source):
             self.lines.append(match.end())
@@ -121,14 +122,28 @@ class Reader:
                 self.visit(child, None)
 
     def sites(self):
-        for cursor in self.unit.cursor.get_children():
-            if cursor.location.file and cursor.location.file.name.endswith(self.name):
-                self.visit(cursor, None)
+        for cursor in self.cursors:
+            self.visit(cursor, None)
         return self.found
 
 
-def sites_of(root, name, arguments):
-    return Reader(pathlib.Path(root), name, arguments).sites()
+def sites_of(root, names, arguments):
+    """The sites of some files, read as one unit, so that their headers are parsed once; in halves if names clash."""
+    root, unit = pathlib.Path(root), "unit.cpp"
+    text = "".join(f'#include "{root / name}"\n' for name in names)
+    parsed = clang.Index.create().parse(unit, args=[*arguments, f"-I{root}"], unsaved_files=[(unit, text)])
+    wrong = next((each for each in parsed.diagnostics if each.severity >= clang.Diagnostic.Error), None)
+    if wrong and len(names) > 1:
+        half = len(names) // 2
+        return sites_of(root, names[:half], arguments) + sites_of(root, names[half:], arguments)
+    if wrong:
+        raise SystemExit(f"mutants: {wrong.location.file}:{wrong.location.line}: {wrong.spelling}")
+    cursors = {str(root / name): [] for name in names}
+    for cursor in parsed.cursor.get_children():
+        name = cursor.location.file and os.path.normpath(os.path.join(root, cursor.location.file.name))
+        if name in cursors:
+            cursors[name].append(cursor)
+    return [site for name in names for site in Reader(root, name, cursors[str(root / name)]).sites()]
 
 
 def rewritten(source, chosen):
