@@ -3,9 +3,9 @@
 
     scripts/mutants/mutants.py draw   [--seed 1] [--count 600] [--fresh 300]  # a copy of the sources in build/mutants/source with the mutants
     scripts/mutants/mutants.py build  [--programs A,B]            # one build of its tests; RIDGE_MUTANT=17 brings mutant 17 to life
-    scripts/mutants/mutants.py reach  [--jobs 2] [--programs A,B] # which test cases reach which mutants, and how long each takes
+    scripts/mutants/mutants.py reach  [--jobs 2] [--longest 600]  # which test cases reach which mutants, and how long each takes
     scripts/mutants/mutants.py kill   [--jobs 2] [--minutes 60]   # runs the cases that reach a mutant until one fails; goes on where it stopped
-    scripts/mutants/mutants.py pack   mutants.tar.xz              # what kill needs, for a machine with more cores (below)
+    scripts/mutants/mutants.py pack   mutants.tar.xz              # for a machine with more cores (below)
     scripts/mutants/mutants.py tests                              # takes today's tests/; then build, reach and kill --again look at the survivors
     scripts/mutants/mutants.py report [--markdown]                # the share found with its 95 % interval, by room, and what survived
 
@@ -16,8 +16,9 @@ time and ten seconds) has found its mutant. Only Catch2 programs count: what the
 counted. A mutant that no case reaches has survived. `equivalent.toml` lists those that no test can find, each with its reason.
 Needs python3-clang (libclang) and build/dev/generated.
 
-On another machine: a checkout of the same commit under the same path (a link will do), the tar unpacked in build/mutants,
-LD_LIBRARY_PATH=build/mutants/libraries, then `kill`, which needs Python alone. Its results.json goes back into build/mutants here.
+On a machine with more cores, which needs a compiler and the libraries alone: unpack the tar in an empty folder, add records/ of the
+same commit as build/mutants/source/records, then build, reach and kill there. Its mutants.json, cases.json and results.json go
+back into build/mutants here.
 """
 import argparse
 import collections
@@ -35,6 +36,8 @@ import tempfile
 import tarfile
 import time
 import tomllib
+
+import sites
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PLACE = ROOT / "build/mutants"
@@ -97,19 +100,13 @@ def precompiled():
     return ["-include-pch", str(out)] if made else []
 
 
-def sites():
-    """sites.py, which needs libclang; kill and report do without."""
-    import sites as module
-    return module
-
-
 def all_sites(jobs):
     names = subprocess.run(["git", "ls-files", *[f"{layer}/*.{kind}" for layer in LAYERS for kind in ("cpp", "h")]], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
     units = collections.defaultdict(list)  # a room's files as one, but for the tables of parameters, whose names are not unique
     for name in names:
         units[name if name.endswith("_parameters.cpp") else room_of(name)].append(name)
     with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
-        found = pool.map(sites().sites_of, [ROOT] * len(units), units.values(), [compile_arguments() + precompiled()] * len(units))
+        found = pool.map(sites.sites_of, [ROOT] * len(units), units.values(), [compile_arguments() + precompiled()] * len(units))
         return [site for each in found for site in each]
 
 
@@ -147,7 +144,7 @@ def compiles(name):
 
 def write_file(name, chosen):
     (SOURCE / name).unlink(missing_ok=True)  # it may be a link to the original
-    (SOURCE / name).write_bytes(b'#include "cmake/mutants.h"\n#line 1\n' + sites().rewritten((ROOT / name).read_bytes(), chosen))
+    (SOURCE / name).write_bytes(b'#include "cmake/mutants.h"\n#line 1\n' + sites.rewritten((ROOT / name).read_bytes(), chosen))
 
 
 def leave_out(name, chosen):
@@ -200,7 +197,7 @@ def build(options):
             return
         data = load("mutants.json")
         wrong = {match for match in re.findall(r"^(\S+):\d+:\d+: error:", run.stdout.replace(f"{SOURCE}/", ""), re.MULTILINE) if any(site["file"] == match for site in data["mutants"].values())}
-        gone = [each for name in sorted(wrong) for each in leave_out(name, [(int(number), sites().Site(**{key: value for key, value in site.items() if key != "fresh"})) for number, site in data["mutants"].items() if site["file"] == name])]
+        gone = [each for name in sorted(wrong) for each in leave_out(name, [(int(number), sites.Site(**{key: value for key, value in site.items() if key != "fresh"})) for number, site in data["mutants"].items() if site["file"] == name])]
         if not gone:
             raise SystemExit(run.stdout[-4000:] + run.stderr[-1000:])
         for number, site in gone:
@@ -217,7 +214,7 @@ def programs():
     listed = json.loads(subprocess.run(["ctest", "--test-dir", PLACE / "binaries", "-LE", "device|install|browser", "--show-only=json-v1"], check=True, capture_output=True, text=True).stdout)
     for test in listed["tests"]:
         command = test.get("command", [])
-        if command[1:] == ["--order", "rand"]:
+        if command[1:] == ["--order", "rand"] and os.path.exists(command[0]):
             properties = {each["name"]: each["value"] for each in test.get("properties", [])}
             yield test["name"], command[0], dict(each.split("=", 1) for each in properties.get("ENVIRONMENT", []))
 
@@ -248,11 +245,12 @@ def reach(options):
     folder = PLACE / "reached"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
+    end = time.monotonic() + 60 * options.minutes
 
     def one(at):
         test, program, environment, name = cases[at]
         file = folder / str(at)
-        status, seconds, _ = run_cases(program, [name], environment, 600, RIDGE_MUTANTS_REACHED=str(file))
+        status, seconds, _ = run_cases(program, [name], environment, max(0.1, min(options.longest, end - time.monotonic())), RIDGE_MUTANTS_REACHED=str(file))
         reached = sorted({int(line) for line in file.read_text().split()}) if file.exists() else []
         return {"test": test, "program": program, "environment": environment, "name": name, "status": status, "seconds": round(seconds, 3), "reached": reached}
 
@@ -261,7 +259,7 @@ def reach(options):
     failed = [each["name"] for each in found if each["status"] != 0]
     others = [each for each in load("cases.json") if wanted and each["test"] not in wanted] if (PLACE / "cases.json").exists() else []
     store("cases.json", others + [each for each in found if each["status"] == 0])
-    print(f"{len(found)} cases, {sum(each['seconds'] for each in found):.0f} s; left out because they fail without a mutant: {failed or 'none'}")
+    print(f"{len(found)} cases, {sum(each['seconds'] for each in found):.0f} s; left out because they fail without a mutant, or take longer: {failed or 'none'}")
 
 
 def batches(cases):
@@ -290,7 +288,7 @@ def kill(options):
     wanted = set(options.programs.split(",")) if options.programs else None
     by_mutant = collections.defaultdict(list)
     for case in cases:
-        if wanted is None or case["test"] in wanted:
+        if (wanted is None or case["test"] in wanted) and case["seconds"] <= options.longest:
             for number in case["reached"]:
                 by_mutant[number].append(case)
     end = time.monotonic() + 60 * options.minutes
@@ -315,20 +313,13 @@ def kill(options):
 
 
 def pack(options):
-    """The test programs without symbols, the libraries that they share, and the state, as a tar."""
-    wanted = sorted({case["program"] for case in load("cases.json")})
-    needed = {line.split()[2] for program in wanted for line in subprocess.run(["ldd", program], check=True, capture_output=True, text=True).stdout.splitlines() if "=> /" in line}
-    with tempfile.TemporaryDirectory(dir=PLACE) as folder, tarfile.open(options.file, "w:xz") as tar:
-        for program in wanted:
-            bare = pathlib.Path(folder) / "bare"
-            subprocess.run(["strip", "-o", bare, program], check=True)
-            tar.add(bare, os.path.relpath(program, PLACE))
-        for library in needed:
-            if not re.search(r"/(libc|libm|ld-linux[^/]*)\.so", library):
-                tar.add(os.path.realpath(library), f"libraries/{os.path.basename(library)}")
+    """What build, reach and kill need, as a tar: the changed sources but the records, the scripts and the state."""
+    with tarfile.open(options.file, "w:xz") as tar:
+        tar.add(SOURCE, "build/mutants/source", filter=lambda each: None if each.name == "build/mutants/source/records" else each)
         for name in ("mutants.json", "cases.json", "results.json"):
             if (PLACE / name).exists():
-                tar.add(PLACE / name, name)
+                tar.add(PLACE / name, f"build/mutants/{name}")
+        tar.add(ROOT / "scripts/mutants", "scripts/mutants")
 
 
 def interval(found, total):
@@ -389,6 +380,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--minutes", type=float, default=1e9)
     parser.add_argument("--fresh", type=int, nargs="?", const=300, default=0, help="draw: so many more, of the next seed; kill: these")
+    parser.add_argument("--longest", type=float, default=600, help="reach, kill: without cases that take longer, in seconds")
     parser.add_argument("--again", action="store_true", help="kill: also those that survived before")
     parser.add_argument("--programs", help="build, reach, kill: only these test programs, with commas between")
     parser.add_argument("--markdown", action="store_true")

@@ -7,13 +7,13 @@ import re
 
 try:
     import clang.cindex as clang
-except ImportError as missing:  # pragma: no cover
-    raise SystemExit("mutants: libclang for Python is missing: apt-get install python3-clang") from missing
+    Kind = clang.CursorKind
+except ImportError:  # only sites_of needs it
+    clang = Kind = None
 
-Kind = clang.CursorKind
 SWAPS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+", "*": "/", "/": "*", "&&": "||", "||": "&&"}
 ASSIGNMENTS = ("+=", "-=", "*=", "/=")
-BODIES = (Kind.FUNCTION_DECL, Kind.CXX_METHOD, Kind.CONSTRUCTOR, Kind.LAMBDA_EXPR, Kind.FUNCTION_TEMPLATE, Kind.CONVERSION_FUNCTION)
+BODIES = Kind and (Kind.FUNCTION_DECL, Kind.CXX_METHOD, Kind.CONSTRUCTOR, Kind.LAMBDA_EXPR, Kind.FUNCTION_TEMPLATE, Kind.CONVERSION_FUNCTION)
 CONSTANT = re.compile(r"\b(constexpr|consteval|constinit|static_assert)\b")
 
 
@@ -129,6 +129,8 @@ class Reader:
 
 def sites_of(root, names, arguments):
     """The sites of some files, read as one unit, so that their headers are parsed once; in halves if names clash."""
+    if clang is None:
+        raise SystemExit("mutants: libclang for Python is missing: apt-get install python3-clang")
     root, unit = pathlib.Path(root), "unit.cpp"
     text = "".join(f'#include "{root / name}"\n' for name in names)
     parsed = clang.Index.create().parse(unit, args=[*arguments, f"-I{root}"], unsaved_files=[(unit, text)])
