@@ -314,7 +314,7 @@ def kill(options):
 
 def pack(options):
     """What build, reach and kill need, as a tar: the changed sources but the records, the scripts and the state."""
-    with tarfile.open(options.file, "w:xz") as tar:
+    with tarfile.open(options.file, "w:xz", preset=4) as tar:
         tar.add(SOURCE, "build/mutants/source", filter=lambda each: None if each.name == "build/mutants/source/records" else each)
         for name in ("mutants.json", "cases.json", "results.json"):
             if (PLACE / name).exists():
