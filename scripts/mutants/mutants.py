@@ -196,8 +196,15 @@ def build(options):
         if run.returncode == 0:
             return
         data = load("mutants.json")
-        wrong = {match for match in re.findall(r"^(\S+):\d+:\d+: error:", run.stdout.replace(f"{SOURCE}/", ""), re.MULTILINE) if any(site["file"] == match for site in data["mutants"].values())}
-        gone = [each for name in sorted(wrong) for each in leave_out(name, [(int(number), sites.Site(**{key: value for key, value in site.items() if key != "fresh"})) for number, site in data["mutants"].items() if site["file"] == name])]
+        files = collections.defaultdict(list)
+        for number, site in data["mutants"].items():
+            files[site["file"]].append((int(number), sites.Site(**{key: value for key, value in site.items() if key != "fresh"})))
+        wrong = sorted({match for match in re.findall(r"^(\S+):\d+:\d+: error:", run.stdout.replace(f"{SOURCE}/", ""), re.MULTILINE) if match in files})
+        gone = []
+        for kind in (".h", ".cpp"):  # a file may include a header that does not compile
+            some = [name for name in wrong if name.endswith(kind)]
+            with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+                gone += [each for left in pool.map(leave_out, some, [files[name] for name in some]) for each in left]
         if not gone:
             raise SystemExit(run.stdout[-4000:] + run.stderr[-1000:])
         for number, site in gone:
@@ -270,10 +277,12 @@ def batches(cases):
     return sorted(groups.values(), key=lambda group: (group[0]["seconds"] > QUICK, sum(case["seconds"] for case in group)))
 
 
-def judge(number, cases):
-    """The case that finds a mutant, or nothing; how many ran, and in how many seconds."""
+def judge(number, cases, end):
+    """The case that finds a mutant, or nothing; how many ran, and in how many seconds. None if the time is over before."""
     ran, spent = 0, 0.0
     for group in batches(cases):
+        if time.monotonic() > end:
+            return None
         limit = 10 * sum(case["seconds"] for case in group) + 10
         status, seconds, failure = run_cases(group[0]["program"], [case["name"] for case in group], group[0]["environment"], limit, RIDGE_MUTANT=str(number))
         ran, spent = ran + len(group), spent + seconds
@@ -301,7 +310,7 @@ def kill(options):
     random.Random(load("mutants.json")["seed"]).shuffle(left)  # an unfinished run is a sample, too
 
     def one(number):
-        return (number, judge(number, by_mutant[number])) if time.monotonic() < end else (number, None)
+        return number, judge(number, by_mutant[number], end)
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for done in concurrent.futures.as_completed([pool.submit(one, number) for number in left]):
@@ -320,6 +329,8 @@ def pack(options):
             if (PLACE / name).exists():
                 tar.add(PLACE / name, f"build/mutants/{name}")
         tar.add(ROOT / "scripts/mutants", "scripts/mutants")
+        for name in {site["file"] for site in load("mutants.json")["mutants"].values()}:
+            tar.add(ROOT / name, name)  # for mutants that do not compile there
 
 
 def interval(found, total):

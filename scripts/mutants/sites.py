@@ -87,7 +87,7 @@ class Reader:
             return
         begin, end = self.extent(children[0])
         before = self.text(cursor.extent.start.offset, begin)
-        if begin < end and not CONSTANT.search(before) and re.fullmatch(r"(if\s*\(\s*)?", before):
+        if begin < end and (begin, end) != self.extent(cursor) and not CONSTANT.search(before) and re.fullmatch(r"(if\s*\(\s*)?", before):
             self.add(begin, end, "condition negated", f"!({self.text(begin, end)})")
 
     def visit(self, cursor, inside):

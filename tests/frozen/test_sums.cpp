@@ -1,0 +1,274 @@
+// What the laws say of some thousand calls, and what the rules make of varied calls of operators, on machines whose
+// parameters do not change (frozen_machine.h), as sums over eight of them, against data/sums.txt (table.h).
+//
+// A question is "calls GPU SOFTWARE KIND IMPLEMENTATION SEED", or "operators SEED", whose calls are those of data/calls.txt
+// with other sizes and types. An answer has the sums of the logarithms of each quantity, each with its own weight, so that
+// every call counts and another compiler's rounding does not.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "model/explain.h"
+#include "model/predict.h"
+#include "programs/aten/operations.h"
+#include "programs/aten/workspace.h"
+#include "tests/frozen/frozen_machine.h"
+#include "tests/frozen/table.h"
+#include "tests/model/corners.h"
+#include "tests/model/random_operation.h"
+
+namespace ridge::programs {
+namespace {
+
+/// Sums by name, in the order in which the names first come.
+class Sums {
+  public:
+    void next() { weight_ *= 1.17; }
+    void add(std::string_view name, double value) {
+        const auto found = std::find_if(sums_.begin(), sums_.end(),
+                                        [name](const auto& each) { return each.first == name; });
+        auto& sum = found == sums_.end() ? sums_.emplace_back(name, 0.0) : *found;
+        sum.second += weight_ * std::copysign(std::log1p(std::abs(value)), value);
+    }
+    [[nodiscard]] std::string text() const {
+        std::string text;
+        for (const auto& [name, sum] : sums_) text += fmt::format(" {} {:.7g}", name, sum);
+        return text;
+    }
+
+  private:
+    std::vector<std::pair<std::string, double>> sums_;
+    double weight_ = 1.0;
+};
+
+void add_work(Sums& sums, const model::Prediction& p) {
+    const model::Work& w = p.work;
+    sums.add("flop", w.flop().base());
+    sums.add("fma", w.fma.base() + 3.0 * w.special);
+    sums.add("first", w.compulsory_read.base() + 2.0 * w.compulsory_write.base());
+    sums.add("dram", w.dram_read.base() + 2.0 * w.dram_write.base());
+    sums.add("l2", w.l2.base() + 2.0 * w.shared.base());
+    sums.add("executed", p.executed_tensor.base() + 2.0 * p.executed_fma.base());
+    sums.add("kernels", static_cast<double>(w.kernels));
+    sums.add("memory", p.footprint.base());
+}
+
+void add_tiling(Sums& sums, const model::Tiling& t) {
+    sums.add("tile", static_cast<double>(t.tile.m + 3 * t.tile.n + 7 * t.tile.k));
+    sums.add("tiles", static_cast<double>(t.tiles));
+    sums.add("split", static_cast<double>(3 * t.split + t.blocks_per_sm));
+    sums.add("waves", static_cast<double>(t.waves));
+    sums.add("useful", t.tile_efficiency + 3.0 * t.wave_efficiency);
+}
+
+void add_prediction(Sums& sums, const model::Prediction& p) {
+    sums.add("time", p.time.in(units::us));
+    sums.add("bound", p.lower_bound.in(units::us));
+    add_work(sums, p);
+    add_tiling(sums, p.tiling);
+    sums.add("peak", p.peak.base() + p.attainable.base());
+    sums.add("intensity",
+             p.algorithmic.base() + 3.0 * p.intensity.base() + 7.0 * p.l2_intensity.base());
+    if (p.energy) {
+        sums.add("power", p.energy->power.base());
+        sums.add("energy", 1e9 * p.energy->energy.base());
+        sums.add("clock", p.energy->clock.base());
+    }
+    for (const model::Term& term : p.terms) {
+        sums.add("terms", term.time.in(units::us) * (1.0 + static_cast<double>(term.resource)));
+    }
+    std::size_t letters = 0;
+    for (const model::Note& note : p.notes) letters += model::describe(note).size();
+    sums.add("words", static_cast<double>(letters + 100 * name_of(p.limiter).size()));
+    sums.add("choice", static_cast<double>(p.implementation));
+}
+
+/// "GPU SOFTWARE KIND IMPLEMENTATION SEED", with "-" for no software.
+std::string sums_of_calls(std::istringstream& words) {
+    std::string gpu;
+    std::string software;
+    std::string kind_name;
+    std::string implementation;
+    std::uint64_t seed = 0;
+    words >> gpu >> software >> kind_name >> implementation >> seed;
+    const model::Machine& machine = test::frozen_machine(gpu, software == "-" ? "" : software);
+    const model::OperationKind kind = model::parse_operation_kind(kind_name);
+    test::Random random(seed);
+    Sums sums;
+    int refused = 0;
+    for (int i = 0; i < 8; ++i, sums.next()) {
+        model::Operation operation = test::random_operation(random, kind);
+        if (i % 2 == 1) operation = test::cornered(operation, random);
+        model::Execution execution = test::random_execution(operation, random);
+        execution.implementation = model::parse_implementation(implementation);
+        if (software != "-") execution.software = model::SoftwareChoice::named(software);
+        const model::Outcome outcome = predict(operation, execution, machine);
+        if (const auto* const p = std::get_if<model::Prediction>(&outcome)) {
+            add_prediction(sums, *p);
+        } else {
+            refused += 1 + static_cast<int>(std::get<model::NotModelled>(outcome).reason.size());
+        }
+    }
+    return fmt::format("refused {}{}", refused, sums.text());
+}
+
+/// Each size of a call replaced by another, the same everywhere in the call; of half the calls the strides are not known.
+std::string varied(const std::string& inputs, test::Random& random) {
+    const std::size_t types_end = inputs.find('|');
+    const std::size_t sizes_end = inputs.find('|', types_end + 1);
+    const std::size_t strides_end = inputs.find('|', sizes_end + 1);
+    std::string types = inputs.substr(0, types_end);
+    constexpr std::array floats{"float", "c10::Half", "c10::BFloat16", "double"};
+    if (random.coin()) {
+        types = std::regex_replace(types, std::regex(R"(float|c10::Half|c10::BFloat16)"),
+                                   random.pick(floats));
+    }
+    std::map<std::string, std::string> sizes;
+    std::string changed;
+    const std::string all = inputs.substr(types_end + 1, sizes_end - types_end - 1);
+    const std::regex number(R"(\d+)");
+    std::string::const_iterator at = all.begin();
+    for (std::sregex_iterator each(all.begin(), all.end(), number), end; each != end; ++each) {
+        const std::string old = each->str();
+        if (sizes.find(old) == sizes.end()) {
+            const std::int64_t size = std::stoll(old);
+            const std::array others{size, 2 * size, size + 1, std::max<std::int64_t>(1, size / 2)};
+            sizes[old] = std::to_string(size < 2 ? size : random.pick(others));
+        }
+        changed += std::string(at, all.begin() + each->position()) + sizes[old];
+        at = all.begin() + each->position() + each->length();
+    }
+    changed += std::string(at, all.end());
+    const bool same = random.whole(0, 2) == 0;
+    return types + "|" +
+           (same ? all + "|" + inputs.substr(sizes_end + 1, strides_end - sizes_end - 1)
+                 : changed + "|") +
+           inputs.substr(strides_end);
+}
+
+std::size_t digest_of(std::string_view text) {
+    std::size_t sum = 0;
+    for (const char c : text) sum = (31 * sum + static_cast<unsigned char>(c)) % 100'003;
+    return sum;
+}
+
+void add_operations(Sums& sums, const Understood& found) {
+    sums.add("family", 1.0 + static_cast<double>(found.family) +
+                           40.0 * static_cast<double>(found.basis) + (found.ruled ? 200.0 : 0.0) +
+                           (found.changes_layout ? 400.0 : 0.0));
+    sums.add("law", static_cast<double>(digest_of(found.law_name)));
+    sums.add("result", static_cast<double>(found.result_bytes));
+    sums.add("elements", static_cast<double>(found.result_elements));
+    for (const model::Step& step : found.steps) {
+        const std::string text =
+            model::text_of(kind_of(step.operation), parameters_of(step.operation));
+        sums.add("steps", static_cast<double>(digest_of(text)) * static_cast<double>(step.count));
+    }
+    for (const Entry& entry : found.entries) {
+        const std::string text =
+            model::text_of(kind_of(entry.operation), parameters_of(entry.operation));
+        sums.add("entries",
+                 static_cast<double>(digest_of(text) * static_cast<std::size_t>(entry.count)));
+        sums.add("stretch", entry.stretch + entry.indexed_clocks + 3.0 * entry.from_dram);
+    }
+    for (const KernelWork& w : found.kernels) {
+        sums.add("moved", w.moved);
+        sums.add("clocks",
+                 w.clocks + w.chain_clocks + 3.0 * w.block_clocks + 7.0 * w.longest_clocks);
+        sums.add("work", w.tensor_flop + 3.0 * w.useful_flop);
+        sums.add("blocks", static_cast<double>(w.tiles + 3 * w.chains) + 7.0 * w.efficiency);
+    }
+    if (found.law == nullptr) return;
+    for (std::size_t i = 0; i < count_count; ++i) {
+        sums.add("counts",
+                 found.counts[static_cast<Count>(i)] * (1.0 + 0.1 * static_cast<double>(i)));
+    }
+}
+
+const std::vector<std::string>& recorded_calls() {
+    static const std::vector<std::string> calls = [] {
+        std::vector<std::string> found;
+        std::istringstream lines(test::text_of(test::table_file("calls")));
+        std::string answer;
+        for (std::string line; std::getline(lines, line) && std::getline(lines, answer);) {
+            found.push_back(line);
+        }
+        return found;
+    }();
+    return calls;
+}
+
+std::string sums_of_operators(std::uint64_t seed) {
+    test::Random random(seed);
+    Sums sums;
+    std::size_t unknown = 0;
+    std::string names;
+    for (int i = 0; i < 8; ++i, sums.next()) {
+        const std::string& recorded = random.pick(recorded_calls());
+        const std::size_t blank = recorded.find(' ');
+        const Call call =
+            parse_call(recorded.substr(0, blank), varied(recorded.substr(blank + 1), random));
+        const auto found = operations_of(call, ElementType::bf16);
+        sums.add("workspace", static_cast<double>(workspace_of(call, ElementType::bf16)));
+        if (!found) {
+            ++unknown;
+            continue;
+        }
+        add_operations(sums, *found);
+        if (found->law != nullptr) continue;
+        const CallPrediction p = predict(*found, test::frozen_machine("h200-sxm", ""));
+        sums.add("time", p.answer.time.in(units::us));
+        sums.add("bound", p.lower_bound.in(units::us));
+        sums.add("limiter", static_cast<double>(digest_of(std::string(p.limiter) + p.reason)));
+    }
+    return fmt::format("unknown {}{}", unknown, sums.text());
+}
+
+std::string sums_answer(const std::string& question) {
+    std::istringstream words(question);
+    std::string part;
+    words >> part;
+    if (part == "calls") return sums_of_calls(words);
+    std::uint64_t seed = 0;
+    words >> seed;
+    return sums_of_operators(seed);
+}
+
+TEST_CASE("sums over many calls are what they were", "[frozen]") {
+    test::check_table("sums", sums_answer);
+}
+
+TEST_CASE("draws the questions of the table of sums", "[.][frozen-draw]") {
+    std::vector<std::string> questions;
+    const auto names = test::frozen_names();
+    std::uint64_t seed = 0;
+    for (const model::OperationInfo& info : model::operation_table()) {
+        std::vector<model::Implementation> all{model::Implementation::automatic};
+        all.insert(all.end(), info.implementations.begin(), info.implementations.end());
+        for (const model::Implementation each : all) {
+            for (const std::size_t machine : {0U, 1U, 2U}) {
+                questions.push_back(fmt::format("calls {} - {} {} {}", names[machine].gpu,
+                                                info.name, name_of(each), ++seed));
+            }
+        }
+        for (std::size_t i = 4; i < names.size(); ++i) {
+            questions.push_back(fmt::format("calls {} {} {} auto {}", names[i].gpu,
+                                            names[i].software, info.name, ++seed));
+        }
+    }
+    for (int i = 0; i < 250; ++i) questions.push_back(fmt::format("operators {}", ++seed));
+    test::write_table("sums", questions, sums_answer);
+}
+
+}  // namespace
+}  // namespace ridge::programs
