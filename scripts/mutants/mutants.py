@@ -42,6 +42,7 @@ import sites
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PLACE = ROOT / "build/mutants"
 SOURCE = PLACE / "source"
+ORIGINAL = PLACE / "original"  # the files that have mutants, as they were drawn from
 LAYERS = ("model", "programs", "answers")
 ARGUMENTS = ["-std=c++20", "-w"]
 COMMON = "algorithm array cmath cstdint functional map memory optional ostream span string string_view variant vector fmt/format.h"
@@ -144,7 +145,7 @@ def compiles(name):
 
 def write_file(name, chosen):
     (SOURCE / name).unlink(missing_ok=True)  # it may be a link to the original
-    (SOURCE / name).write_bytes(b'#include "cmake/mutants.h"\n#line 1\n' + sites.rewritten((ROOT / name).read_bytes(), chosen))
+    (SOURCE / name).write_bytes(b'#include "cmake/mutants.h"\n#line 1\n' + sites.rewritten((ORIGINAL / name).read_bytes(), chosen))
 
 
 def leave_out(name, chosen):
@@ -171,13 +172,16 @@ def draw(options):
     places = all_sites(options.jobs)
     chosen = drawn(places, options.count, random.Random(options.seed))
     fresh = drawn(places, options.fresh, random.Random(options.seed + 1), chosen)
-    shutil.rmtree(SOURCE, ignore_errors=True)
+    for folder in (SOURCE, ORIGINAL):
+        shutil.rmtree(folder, ignore_errors=True)
     link_sources()
     (SOURCE / "cmake/mutants.h").write_text(HEADER % (2 * (len(chosen) + len(fresh),)), encoding="utf-8")
     files = collections.defaultdict(list)
     for number, site in enumerate(chosen + fresh):
         files[site.file].append((number, site))
     for name, some in files.items():
+        (ORIGINAL / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, ORIGINAL / name)
         write_file(name, some)
     store("mutants.json", {"seed": options.seed, "places": len(places), "drawn": len(chosen), "mutants": {number: {**site.__dict__, "fresh": number >= len(chosen)} for number, site in enumerate(chosen + fresh)}})
     for name in ("cases.json", "results.json"):
@@ -325,12 +329,10 @@ def pack(options):
     """What build, reach and kill need, as a tar: the changed sources but the records, the scripts and the state."""
     with tarfile.open(options.file, "w:xz", preset=4) as tar:
         tar.add(SOURCE, "build/mutants/source", filter=lambda each: None if each.name == "build/mutants/source/records" else each)
-        for name in ("mutants.json", "cases.json", "results.json"):
+        for name in ("original", "mutants.json", "cases.json", "results.json"):
             if (PLACE / name).exists():
                 tar.add(PLACE / name, f"build/mutants/{name}")
         tar.add(ROOT / "scripts/mutants", "scripts/mutants")
-        for name in {site["file"] for site in load("mutants.json")["mutants"].values()}:
-            tar.add(ROOT / name, name)  # for mutants that do not compile there
 
 
 def interval(found, total):
