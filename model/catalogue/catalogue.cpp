@@ -144,13 +144,24 @@ Machine machine_of(const std::shared_ptr<Catalogue::Contents>& contents, const s
     return machine_from(contents, description(*contents, name, view, full), view, asked);
 }
 
+std::shared_ptr<Catalogue::Contents> read_embedded() {
+    return std::make_shared<Catalogue::Contents>(
+        hardware::Catalogue::embedded(schema(), chip_form()), DataFiles::embedded());
+}
+
+/// What is in the binary, and the descriptions made of it: the same for all catalogues of a process
+/// that have no other files.
+const std::shared_ptr<Catalogue::Contents>& embedded_contents() {
+    static const std::shared_ptr<Catalogue::Contents> contents = read_embedded();
+    return contents;
+}
+
 }  // namespace
 
 Catalogue::Catalogue(std::shared_ptr<Contents> contents) : contents_(std::move(contents)) {}
 
 Catalogue Catalogue::embedded() {
-    return Catalogue(std::make_shared<Contents>(
-        hardware::Catalogue::embedded(schema(), chip_form()), DataFiles::embedded()));
+    return Catalogue(embedded_contents());
 }
 
 Catalogue Catalogue::with_user_files(std::string_view without) {
@@ -179,6 +190,7 @@ std::string Catalogue::add_file(const std::string& path) {
 }
 
 std::string Catalogue::add_text(const std::string& text, const std::string& origin) {
+    if (contents_ == embedded_contents()) contents_ = read_embedded();
     contents_->loaded.clear();
     if (is_trees_file(text) || is_data_kind(hardware::kind_of(text, origin))) {
         return contents_->files.add(text, origin);

@@ -22,7 +22,9 @@
 // one. Files of version 0.1, which held parameters beside the facts, are read as they are: their
 // parameters count before the calibrations of the device or architecture.
 //
-// Descriptions stay valid as long as the catalogue does; `at` may be called from several threads.
+// Descriptions stay valid until a file is added to the catalogue or it ends; `at` may be called from
+// several threads. What is in the binary is read once in a process; a catalogue with other files reads
+// it again for itself.
 // Limits: a field that two parts of a stack claim comes from the one whose family is first by name.
 #pragma once
 
@@ -114,7 +116,7 @@ class Catalogue {
   private:
     explicit Catalogue(std::shared_ptr<Contents> contents);
 
-    std::shared_ptr<Contents> contents_;  ///< shared with the machines alone
+    std::shared_ptr<Contents> contents_;  ///< of machines and other catalogues, too
     std::vector<std::string> left_out_;
 };
 

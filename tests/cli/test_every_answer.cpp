@@ -19,6 +19,7 @@
 #include "tests/catch.h"
 #include "tests/cli/run.h"
 #include "tests/support/asked.h"
+#include "tests/support/sample.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ridge::test {
@@ -209,6 +210,14 @@ void check_all(const std::string& line, Seen& seen) {
     check_text(line + " --format md", seen);
 }
 
+/// The document, and one of the other formats in turn, for commands that many chips answer.
+void check_in_turn(const std::string& line, std::size_t turn, Seen& seen) {
+    check_json(line, seen);
+    if (turn % 3 == 0) check_csv(line, seen);
+    if (turn % 3 == 1) check_text(line, seen);
+    if (turn % 3 == 2) check_text(line + " --format md", seen);
+}
+
 const std::array software{"",
                           "pytorch",
                           "pytorch-2.1",
@@ -222,8 +231,8 @@ const std::array software{"",
                           "sglang-0.5.14",
                           "trtllm-1.3.0rc20"};
 
-/// All chips x operations x software, as a table of questions.
-std::string questions() {
+/// All chips x operations x software, or one in several, as a table of questions.
+std::string questions(Sample sample) {
     std::set<std::string> names{"gpu", "op", "software"};
     for (const std::string& operation : asked_operations()) {
         std::istringstream words(operation);
@@ -237,6 +246,7 @@ std::string questions() {
     for (const std::string& chip : chips()) {
         for (const std::string& operation : asked_operations()) {
             for (const char* each : software) {
+                if (!sample.takes_next()) continue;
                 std::istringstream words(operation);
                 std::string word;
                 words >> word;
@@ -259,15 +269,18 @@ std::string questions() {
 TEST_CASE("every chip, operation and software: evidence or no number, in each format") {
     const TemporaryFolder folder;
     const std::string file = folder.file("questions.csv");
-    std::ofstream(file) << questions();
+    std::ofstream(file) << questions(Sample());
     Seen documents;
     check_json("predict --from " + file, documents);
+    // The cells of a row are those of its document: one row in five is enough for the table's own code.
+    const std::string fewer = folder.file("fewer.csv");
+    std::ofstream(fewer) << questions(Sample(5));
     Seen tables;
-    check_csv("predict --from " + file, tables);
+    check_csv("predict --from " + fewer, tables);
     CHECK(documents.numbers > 5000);
     CHECK(documents.refused > 1000);
-    CHECK(tables.numbers > 5000);
-    CHECK(tables.refused > 1000);
+    CHECK(tables.numbers > 1000);
+    CHECK(tables.refused > 200);
 }
 
 TEST_CASE("comparisons and sweeps over every chip: evidence or no number") {
@@ -288,6 +301,7 @@ TEST_CASE("commands of one chip, on every chip: evidence or no number") {
     const std::string trace = std::string(RIDGE_JSON_TRACES) + "/trace_llama_prefill.json.gz";
     const std::string code = "kernel " + std::string(RIDGE_KERNEL_CODE) +
                              "/row_sums.sass --grid 64 --block 256 --dram-bytes 1MB";
+    std::size_t turn = 0;
     for (const std::string& chip : chips()) {
         for (const std::string& line : std::vector<std::string>{
                  std::string("roofline --op \"matmul m=512 n=512 k=512\" --op \"softmax rows=64 "
@@ -299,7 +313,7 @@ TEST_CASE("commands of one chip, on every chip: evidence or no number") {
                  std::string("model llama-3.2-1b --phase decode --seq 128 --software serving"),
                  std::string("plan gpt2"), "diagnose " + std::string(RIDGE_TIMES),
                  std::string("serve gpt2 --concurrency 4 --count 8"), "trace " + trace, code}) {
-            check_all(line + " --gpu " + chip, seen);
+            check_in_turn(line + " --gpu " + chip, turn++, seen);
         }
         check_json("vram gpt2 --gpu " + chip, seen);
         check_text("vram gpt2 --gpu " + chip, seen);

@@ -11,6 +11,7 @@
 #include "tests/catch.h"
 #include "tests/cli/run.h"
 #include "tests/support/asked.h"
+#include "tests/support/sample.h"
 
 namespace ridge::test {
 namespace {
@@ -61,8 +62,10 @@ void check_one(const json& answer, int& modelled) {
 TEST_CASE("every prediction on every GPU has its evidence, or no number") {
     int modelled = 0;
     int refused = 0;
+    Sample sample;
     for (const std::string& gpu : all_gpus()) {
         for (const std::string& op : asked_operations()) {
+            if (!sample.takes_next()) continue;
             const Transcript answer =
                 run({"predict", "--gpu", gpu, "--op", op, "--format", "json"});
             CAPTURE(gpu, op, answer.err);
@@ -73,7 +76,7 @@ TEST_CASE("every prediction on every GPU has its evidence, or no number") {
             check_one(json::parse(answer.out), modelled);
         }
     }
-    CHECK(modelled > 900);
+    CHECK(static_cast<std::size_t>(modelled) > 900 / one_in());
 }
 
 TEST_CASE("tables, sweeps, comparisons and sequences carry the evidence") {

@@ -24,8 +24,7 @@ std::uint64_t setting(const char* name) {
 }  // namespace
 
 std::size_t case_count(std::size_t usual) {
-    static const std::uint64_t factor = std::max<std::uint64_t>(1, setting("RIDGE_CASES"));
-    return std::max<std::size_t>(1, usual * factor / one_in());
+    return std::max<std::size_t>(1, usual * whole_setting("RIDGE_CASES") / one_in());
 }
 
 Random::Random(std::uint64_t seed) : engine_(seed + setting("RIDGE_SEED")) {}

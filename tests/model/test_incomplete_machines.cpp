@@ -4,7 +4,8 @@
 // Each case is a machine made from a description in memory and every operation in every
 // implementation on it: chosen shapes, and one drawn at random for each. The outcome is a
 // prediction with finite numbers and a time at or above its bound and within its band, a refusal
-// with a reason, or an InputError that names the field.
+// with a reason, or an InputError that names the field. One field in four of each GPU is dropped,
+// and one wrong value in seven taken; a long run (scripts/soak) takes all.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -310,7 +311,7 @@ TEST_CASE("every prediction can be explained, and advice speeds it up", "[machin
 
 TEST_CASE("without any single field, every GPU still gives sound numbers or a reason",
           "[machine]") {
-    test::Sample sample;
+    test::Sample sample(4);
     for_each_gpu(42, test::case_count(1),
                  [&sample](const hardware::Description& gpu, auto&& is_sound_without) {
                      hardware::Description changed = gpu;
@@ -333,16 +334,16 @@ TEST_CASE(
     // predictions.
     const std::size_t draws = std::max<std::size_t>(1, test::case_count(1) / scales.size());
     const std::size_t taken = std::min(test::case_count(1), scales.size());
-    test::Sample sample;
+    test::Sample sample(7);  // no divisor of the number of scales, so that they take turns
     std::size_t turn = 0;
     for_each_gpu(43, draws, [&](const hardware::Description& gpu, auto&& is_sound_with) {
         const std::size_t count = is_fully_described(gpu.name) ? scales.size() : taken;
         hardware::Description changed = gpu;
         for (auto& [path, datum] : changed.data) {
-            if (!sample.takes_next()) continue;
             const hardware::Datum described = datum;
             for (std::size_t i = 0; i < count; ++i) {
                 const double by = scales[turn++ % scales.size()];
+                if (!sample.takes_next()) continue;
                 CAPTURE(path, by);
                 if (test::scale_field(datum, by)) is_sound_with(changed, path);
                 datum = described;
