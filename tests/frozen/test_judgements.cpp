@@ -97,7 +97,7 @@ std::string said_answer(double times, const JudgedCall& call) {
 /// Trees over each feature of each class, so that every size matters: some within the box, some beyond.
 std::shared_ptr<const model::Residuals> invented_residuals(model::Implementation implementation) {
     auto all = std::make_shared<model::Residuals>();
-    test::Random random(20261130);
+    test::Random random = test::Random::of_table(20261130);
     for (std::size_t i = 0; i < model::residual_class_count; ++i) {
         const auto which = static_cast<model::ResidualClass>(i);
         const std::size_t features = residual_features(which).size();
@@ -181,7 +181,7 @@ TimedRun drawn_run(test::Random& random, const std::vector<TimedItem>& items, do
 }
 
 std::string gate_answer(std::uint64_t seed) {
-    test::Random random(seed);
+    test::Random random = test::Random::of_table(seed);
     std::vector<TimedItem> items;
     for (std::size_t i = 0; i < 4 + seed % 9; ++i) items.push_back(drawn_item(random, i));
     std::vector<TimedRun> before;

@@ -29,6 +29,12 @@ std::size_t case_count(std::size_t usual) {
 
 Random::Random(std::uint64_t seed) : engine_(seed + setting("RIDGE_SEED")) {}
 
+Random Random::of_table(std::uint64_t seed) {
+    Random random(seed);
+    random.engine_.seed(seed);
+    return random;
+}
+
 std::int64_t Random::whole(std::int64_t low, std::int64_t high) {
     return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
 }

@@ -25,6 +25,8 @@ namespace ridge::test {
 class Random {
   public:
     explicit Random(std::uint64_t seed);
+    /// Of this seed alone, whatever RIDGE_SEED says: for what is compared with a table.
+    [[nodiscard]] static Random of_table(std::uint64_t seed);
 
     /// Uniform in [low, high].
     [[nodiscard]] std::int64_t whole(std::int64_t low, std::int64_t high);
