@@ -2,8 +2,10 @@
 """Counts the numbers that a GPU's predictions rest on: fields of one software, and numbers of corrections.
 
 A field counts for a software if one of its `parameters` (software/NAME-VERSION/software.toml), or one of the software
-that it uses, names the field or its section. Energy and corrections are counted apart. A correction's numbers are the
-thresholds and widths of its splits, and the splits and values of its trees.
+that it uses, names the field or its section. Beside the sum stand those that other software brings for calls of its own
+(collectives, copies) and those of generated code, which only compiled calls read: what remains is one software in one mode
+on one GPU. Energy is counted apart. A correction's numbers are the thresholds and widths of its splits, and the splits and
+values of its trees; they are counted for all software together, and for each with what it uses.
 
 usage: scripts/accuracy/parameters.py RIDGE [GPU ...]
 """
@@ -16,6 +18,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CORRECTION = "model.residual."
 ENERGY = "model.energy"
+OTHER_CALLS = ("model.collective", "model.copy")
+COMPILED = ("model.torch.generated", "model.torch.pointwise.generated_share", "model.torch.pointwise.generated_vector")
 
 
 def list_of(text, key):
@@ -61,18 +65,26 @@ def correction_numbers(fields):
     return counts
 
 
+def count_in(fields, sections):
+    return sum(any(lies_in(field, each) for each in sections) for field in fields)
+
+
 def report(ridge, gpu, files):
     fields = fields_of(ridge, gpu)
     model = [name for name in fields if name.startswith("model.") and not name.startswith(CORRECTION)]
     energy = [name for name in model if lies_in(name, ENERGY)]
-    print(f"{gpu}: {len(model)} fields of all software, {len(energy)} of them of energy")
+    corrections = correction_numbers(fields)
+    print(f"{gpu}: {len(model)} fields of all software, {len(energy)} of them of energy; "
+          f"{sum(corrections.values())} numbers of corrections in {len(corrections)} classes")
+    print(f"  {'software':24} {'fields':>6} {'collectives, copies':>20} {'compiled':>9} {'one mode':>9} {'corrections':>12}")
     for name in files:
         sections = parameters_of(name, files)
-        count = sum(any(lies_in(field, section) for section in sections) for field in model if field not in energy)
-        if count:
-            print(f"  {name:24} {count:5} fields")
-    corrections = correction_numbers(fields)
-    print(f"  {'corrections':24} {sum(corrections.values()):5} numbers in {len(corrections)} classes")
+        read = [field for field in model if field not in energy and count_in([field], sections)]
+        foreign = count_in(read, [each for each in OTHER_CALLS if each not in list_of(files[name], "parameters")])
+        compiled = count_in(read, COMPILED)
+        numbers = sum(count for kind, count in corrections.items() if CORRECTION + kind in sections)
+        if read:
+            print(f"  {name:24} {len(read):6} {foreign:20} {compiled:9} {len(read) - foreign - compiled:9} {numbers:12}")
 
 
 def main():

@@ -2,6 +2,9 @@
 // a shape, and what does not change its features.
 #include <algorithm>
 #include <initializer_list>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "model/machine/residual_parameters.h"
 #include "model/predict.h"
@@ -66,9 +69,8 @@ TEST_CASE(
     "[residual][property]") {
     const Machine& machine = analytic_machine("h200-sxm");
     test::Random random(47);
-    const std::size_t cases = test::case_count(6000);
     std::size_t seen = 0;
-    for (std::size_t i = 0; i < cases; ++i) {
+    for (std::size_t i = 0; i < test::case_count(6000); ++i) {
         const Operation operation = test::random_operation(random);
         Execution execution = test::random_execution(operation, random);
         const Outcome outcome = predict(operation, execution, machine);
@@ -95,7 +97,7 @@ TEST_CASE(
             same->values[names - 2] = found->values[names - 2];
         REQUIRE(same->values == found->values);
     }
-    CHECK(seen > cases / 15);
+    CHECK(seen > 400);
 }
 
 TEST_CASE("with corrections, cold is never faster than warm", "[residual][property]") {
@@ -123,19 +125,20 @@ TEST_CASE("with corrections, cold is never faster than warm", "[residual][proper
 
 TEST_CASE("with corrections, multiples of 32 are not slower than their neighbours", "[residual]") {
     constexpr double clearly = 1.03;
-    constexpr int allowed = 3;  // of 97
-    for (const char* const name : {"a100-sxm-80gb", "h100-sxm", "h200-sxm", "b200"}) {
+    // Three of an A100 fill their last wave worse than eight rows more do (K2 of docs/model.md).
+    const std::map<std::string, std::vector<std::int64_t>> known{
+        {"a100-sxm-80gb", {2816, 3328, 3840}}, {"h100-sxm", {}}, {"h200-sxm", {}}, {"b200", {}}};
+    for (const auto& [name, sizes] : known) {
         const Machine& machine = test::machine(name);
         const auto time_of = [&machine](std::int64_t size) {
             const Matmul cube{.m = size, .n = size, .k = size};
             return std::get<Prediction>(predict(cube, {}, machine)).time;
         };
-        int slower = 0;
         for (std::int64_t size = 1024; size <= 4096; size += 32) {
-            if (time_of(size) > clearly * std::min(time_of(size - 8), time_of(size + 8))) ++slower;
+            if (std::find(sizes.begin(), sizes.end(), size) != sizes.end()) continue;
+            CAPTURE(name, size);
+            CHECK(time_of(size) <= clearly * std::min(time_of(size - 8), time_of(size + 8)));
         }
-        CAPTURE(name);
-        CHECK(slower <= allowed);
     }
 }
 
