@@ -5,7 +5,8 @@ A field counts for a software if one of its `parameters` (software/NAME-VERSION/
 that it uses, names the field or its section. Beside the sum stand those that other software brings for calls of its own
 (collectives, copies) and those of generated code, which only compiled calls read: what remains is one software in one mode
 on one GPU. Energy is counted apart. A correction's numbers are the thresholds and widths of its splits, and the splits and
-values of its trees; they are counted for all software together, and for each with what it uses.
+values of its trees; they are counted for all software together, and for each with what it uses. A value is 0 where no row
+reached the leaf.
 
 usage: scripts/accuracy/parameters.py RIDGE [GPU ...]
 """
@@ -54,14 +55,17 @@ def fields_of(ridge, gpu):
 
 
 def correction_numbers(fields):
-    """By class."""
+    """By class: all, and those that are not 0."""
     counts = {}
     for name, field in fields.items():
         if not name.startswith(CORRECTION) or name.rsplit(".", 1)[1] not in ("splits", "trees"):
             continue
         text = str(field["value"] if isinstance(field, dict) else field)
         kind = name[len(CORRECTION):].rsplit(".", 1)[0]
-        counts[kind] = counts.get(kind, 0) + len(re.findall(r"(?<![\w.])-?\d+\b", text))
+        numbers = re.findall(r"(?<![\w.])-?\d+\b", text)
+        zeros = sum(tree.split()[4:].count("0") for tree in text.split(",")) if name.endswith(".trees") else 0
+        before = counts.get(kind, (0, 0))
+        counts[kind] = (before[0] + len(numbers), before[1] + len(numbers) - zeros)
     return counts
 
 
@@ -75,16 +79,18 @@ def report(ridge, gpu, files):
     energy = [name for name in model if lies_in(name, ENERGY)]
     corrections = correction_numbers(fields)
     print(f"{gpu}: {len(model)} fields of all software, {len(energy)} of them of energy; "
-          f"{sum(corrections.values())} numbers of corrections in {len(corrections)} classes")
-    print(f"  {'software':24} {'fields':>6} {'collectives, copies':>20} {'compiled':>9} {'one mode':>9} {'corrections':>12}")
+          f"{sum(every for every, _ in corrections.values())} numbers of corrections in {len(corrections)} classes, "
+          f"{sum(some for _, some in corrections.values())} of them not 0")
+    print(f"  {'software':24} {'fields':>6} {'collectives, copies':>20} {'compiled':>9} {'one mode':>9} {'corrections':>12} {'not 0':>7}")
     for name in files:
         sections = parameters_of(name, files)
         read = [field for field in model if field not in energy and count_in([field], sections)]
         foreign = count_in(read, [each for each in OTHER_CALLS if each not in list_of(files[name], "parameters")])
         compiled = count_in(read, COMPILED)
-        numbers = sum(count for kind, count in corrections.items() if CORRECTION + kind in sections)
+        mine = [count for kind, count in corrections.items() if CORRECTION + kind in sections]
         if read:
-            print(f"  {name:24} {len(read):6} {foreign:20} {compiled:9} {len(read) - foreign - compiled:9} {numbers:12}")
+            print(f"  {name:24} {len(read):6} {foreign:20} {compiled:9} {len(read) - foreign - compiled:9} "
+                  f"{sum(every for every, _ in mine):12} {sum(some for _, some in mine):7}")
 
 
 def main():
