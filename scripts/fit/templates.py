@@ -121,8 +121,8 @@ def reports_of(options):
     """Traces of drawn calls and of programs, with their answers."""
     work = options.work
     work.mkdir(parents=True, exist_ok=True)
-    for records in sorted((options.records / "h200-sxm-operators").glob("*.csv.gz")):
-        folder = work / records.name.removesuffix(".csv.gz")
+    for records in sorted((options.records / "h200-sxm-operators").glob("*.csv.[gx]z")):
+        folder = work / records.name.partition(".")[0]
         each = ["--each"] if records.name.startswith("networks") else []
         if folder.exists() and folder.stat().st_mtime > records.stat().st_mtime:
             continue

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes a trace, which `ridge trace` reads, of records of operators (scripts/measure/torch-operators.py).
 
-    scripts/records/operator-trace.py records/h200-sxm-operators/operators.csv.gz fit.json.gz --part fit
+    scripts/records/operator-trace.py records/h200-sxm-operators/operators.csv.xz fit.json.gz --part fit
     ridge trace fit.json.gz
 
 Each row becomes an operator with its kernels, whose times add up to the row's time with a warm L2, as often as `calls` says.
@@ -13,6 +13,7 @@ import csv
 import gzip
 import hashlib
 import json
+import lzma
 import pathlib
 import sys
 
@@ -77,7 +78,8 @@ def main():
     parser.add_argument("--device", default="NVIDIA H200")
     options = parser.parse_args()
     csv.field_size_limit(1 << 30)
-    with gzip.open(options.records, "rt", encoding="utf-8") as file:
+    unpack = lzma.open if options.records.suffix == ".xz" else gzip.open
+    with unpack(options.records, "rt", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     if options.trace.name.endswith(".json.gz"):
         write(options.trace, rows, options)

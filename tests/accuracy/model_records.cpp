@@ -2,12 +2,13 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <map>
+#include <sstream>
 #include <utility>
 
 #include "measure/record/csv_reader.h"
 #include "tests/catch.h"
+#include "tests/support/whole_file.h"
 
 namespace ridge::test {
 
@@ -20,8 +21,7 @@ double ModelRow::number(const std::string& name) const {
 }
 
 std::vector<CsvRow> csv_rows(const std::string& file) {
-    std::ifstream in(std::string(RIDGE_RECORDS) + "/" + file);
-    REQUIRE(in.good());
+    std::istringstream in(unpacked_text(std::string(RIDGE_RECORDS) + "/" + file));
     measure::CsvReader reader(in, file);
     std::vector<CsvRow> rows;
     while (reader.next()) {

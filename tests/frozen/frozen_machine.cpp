@@ -37,7 +37,7 @@ std::string heading(const FrozenName& name) {
 /// What a machine's heading does not say is as the first machine has it.
 std::map<std::string, Values> read_values() {
     std::map<std::string, Values> values;
-    std::istringstream lines(text_of(RIDGE_FROZEN "/parameters.txt"));
+    std::istringstream lines(unpacked_text(RIDGE_FROZEN "/parameters.txt"));
     std::string machine;
     for (std::string line; std::getline(lines, line);) {
         if (line.rfind("machine ", 0) == 0) {

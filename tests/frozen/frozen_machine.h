@@ -4,7 +4,7 @@
 //   const Machine& gpu = frozen_machine("h200-sxm", "vllm-0.24.0");   // "": no software chosen
 //
 // Method: the machine of the catalogue without residual corrections; each of its parameters that the file
-// names for it (tests/frozen/data/parameters.txt) takes the value there. `frozen_text` writes that
+// names for it (tests/frozen/data/parameters.txt.gz) takes the value there. `frozen_text` writes that
 // file from the values of today.
 // Limits: facts of the chip (hardware/gpus) and values of software files that are not parameters are today's.
 #pragma once

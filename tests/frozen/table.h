@@ -3,11 +3,15 @@
 //   check_table("steps", [](const std::string& question) { return answer_to(question); });
 //
 // Words of an answer must be equal, numbers to 1e-5 of their size, so that another compiler's rounding makes no
-// difference. RIDGE_UPDATE_GOLDEN=1 writes a table anew; the difference is reviewed, and the commit says why.
+// difference. RIDGE_UPDATE_GOLDEN=1 writes a table anew, packed if it was; the difference is reviewed (of a packed
+// one by `git config diff.gz.textconv zcat`), and the commit says why.
 #pragma once
+
+#include <zlib.h>
 
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <sstream>
 #include <string>
@@ -43,6 +47,18 @@ inline std::string table_file(const std::string& name) {
     return std::string(RIDGE_FROZEN "/") + name + ".txt";
 }
 
+inline void write_table_file(const std::string& name, const std::string& text) {
+    const std::string file = table_file(name);
+    if (std::filesystem::exists(file) || !std::filesystem::exists(file + ".gz")) {
+        write_text(file, text);
+        return;
+    }
+    gzFile packed = gzopen((file + ".gz").c_str(), "wb9");
+    const int size = gzwrite(packed, text.data(), static_cast<unsigned>(text.size()));
+    CHECK(gzclose(packed) == Z_OK);
+    CHECK(size == static_cast<int>(text.size()));
+}
+
 /// What is refused is an answer, too.
 inline std::string answer_or_refusal(const Answer& answer, const std::string& question) {
     try {
@@ -55,7 +71,7 @@ inline std::string answer_or_refusal(const Answer& answer, const std::string& qu
 inline void check_table(const std::string& name, const Answer& answer) {
     const bool update =
         std::getenv("RIDGE_UPDATE_GOLDEN") != nullptr;  // NOLINT(concurrency-mt-unsafe)
-    std::istringstream lines(text_of(table_file(name)));
+    std::istringstream lines(unpacked_text(table_file(name)));
     std::string question;
     std::string before;
     std::string written;
@@ -70,7 +86,7 @@ inline void check_table(const std::string& name, const Answer& answer) {
         CAPTURE(question);
         if (!update && !same) CHECK(now == before);
     }
-    if (update) write_text(table_file(name), written);
+    if (update) write_table_file(name, written);
     CHECK(count >= 20);
 }
 
@@ -80,7 +96,7 @@ inline void write_table(const std::string& name, const std::vector<std::string>&
     std::string written;
     for (const std::string& question : questions)
         written += question + "\n" + answer_or_refusal(answer, question) + "\n";
-    write_text(table_file(name), written);
+    write_table_file(name, written);
 }
 
 }  // namespace ridge::test

@@ -1,5 +1,5 @@
 // What recorded calls of PyTorch's operators are in ridge's terms: family, operations, kernels, counts and, without
-// a fitted law, the time on a machine whose parameters do not change (frozen_machine.h), against data/calls.txt
+// a fitted law, the time on a machine whose parameters do not change (frozen_machine.h), against data/calls.txt.gz
 // (table.h). The calls are from records/h200-sxm-operators, a few of each operator.
 #include <string>
 

@@ -198,7 +198,7 @@ void add_operations(Sums& sums, const Understood& found) {
 const std::vector<std::string>& recorded_calls() {
     static const std::vector<std::string> calls = [] {
         std::vector<std::string> found;
-        std::istringstream lines(test::text_of(test::table_file("calls")));
+        std::istringstream lines(test::unpacked_text(test::table_file("calls")));
         std::string answer;
         for (std::string line; std::getline(lines, line) && std::getline(lines, answer);) {
             found.push_back(line);
