@@ -88,7 +88,9 @@ int calibrate(const Context& context, const CalibrateArguments& arguments) {
     if (arguments.check) throw InputError("check: --check goes with --built-in");
     if (!arguments.data.empty()) throw InputError("data: --data goes with --built-in");
     if (!arguments.software.empty() && arguments.rows.empty()) {
-        throw InputError("software: --software goes with --built-in or --rows");
+        throw InputError(
+            "software: --software goes with --built-in or --rows; "
+            "scripts/measure/calibrate-engine.py measures an installed engine first");
     }
     if (!arguments.fits.empty()) throw InputError("fits: --fits goes with --built-in");
     if (!arguments.software.empty()) return calibrate_engine(context, arguments);

@@ -67,6 +67,10 @@ constexpr std::array parts_own{
     of_walk<D, &D::l2>("l2", rate_per_clock, "rate per multiprocessor at K and V of all heads through the L2"),
     of_walk<D, &D::dram_start>("dram_start", span_of_time, "exposed start of a cold stream"),
     of_walk<D, &D::fold>("fold", span_of_time, "one kernel that reorders grouped queries"),
+    of_walk<D, &D::search>("search", clocks, "a part that looks among 32 sequences for its own"),
+    of_walk<D, &D::crowding>("crowding", factor, "exponent of 128 / head_dim in the number of parts at once"),
+    of_walk<D, &D::cold>("cold", factor, "time that loads of a part take longer from DRAM than from the L2, over that from the L2"),
+    of_walk<D, &D::combine_block>("combine_block", clocks, "a block of the combining kernel, where its grid has 8 rows of all queries for every sequence"),
 };
 
 constexpr std::array<LawAttribute, 11> attributes{{

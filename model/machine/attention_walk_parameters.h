@@ -67,6 +67,10 @@ struct AttentionParts {
     BytesPerCycle l2{};
     Time dram_start{};
     Time fold{};
+    Cycles search{};
+    Cycles combine_block{};
+    double cold = 0.0;
+    double crowding = 0.0;
 };
 
 [[nodiscard]] std::span<const Parameter<AttentionTiles>> attention_tiles_table();

@@ -4,19 +4,24 @@
     python3 scripts/accuracy/engines.py --ridge build/dev/ridge --data DIR                  # prints both tables
     python3 scripts/accuracy/engines.py --ridge build/dev/ridge --data DIR --folds --write  # writes them into docs/
     python3 scripts/accuracy/engines.py --ridge build/dev/ridge --own records/h200-sxm-engines
+    python3 scripts/accuracy/engines.py --data DIR --alike                                  # how far like rows lie apart
 
 DIR holds the tables engine_OP_GPU.csv. Shapes are left out by a hash (measure/fit/left_out.h; the test left_out_shapes compares
 the two): of products whole pairs of n and k, of attention whole heads with their head dimension, and single shapes; of experts
 single shapes. Prefill counts from 20 us. The columns `single` and `pairs` divide the rows by that; `analytic` is without
 corrections. --folds adds the cross-validation of the fitted rows (`ridge fit engine`, five folds of whole pairs, heads or shapes;
 some ten minutes; without it, docs/accuracy.md keeps its column); there, prefill counts from the start, corrections do not count,
-and kernels without a law of their own are missing.
+and kernels without a law of their own are missing. --alike compares, on fitted rows, calls of one library that several engines
+measured: after the median ratio of two tables their rows differ by a mean; three such differences give each table's own scatter,
+s_a^2 = (d_ab^2 + d_ac^2 - d_bc^2) / 2, below which no law of shapes can come.
 """
 
 import argparse
 import collections
 import csv
+import itertools
 import json
+import math
 import pathlib
 import statistics
 import subprocess
@@ -206,6 +211,42 @@ def of_refused(refused):
     return "Rows without an answer: " + ", ".join(each) + "."
 
 
+# Kernels that call one library, by type: cuBLASLt.
+ALIKE = {"bf16": {"torch.nn.functional.linear", "sglang_torch_linear", "torch_flow"}}
+
+
+def scatter(pair):
+    """The median ratio of like rows of two tables, the mean size of what is left, and their number; None if they are few."""
+    ratios = [math.log(a / b) for a, b in pair]
+    if len(ratios) < 20:
+        return None
+    middle = statistics.median(ratios)
+    return math.expm1(middle), statistics.fmean(abs(ratio - middle) for ratio in ratios), len(ratios)
+
+
+def alike(data):
+    rows = []
+    for gpu, (dtype, kernels) in itertools.product(GPUS, ALIKE.items()):
+        times = collections.defaultdict(dict)
+        with open(data / f"engine_matmul_{gpu}.csv", encoding="utf-8") as table:
+            for row in csv.DictReader(table):
+                if row["dtype"] == dtype and row["kernel"] in kernels and side_of(row) == 0:
+                    times[row["software"].split("-")[0]][row["m"], row["n"], row["k"]] = float(row["measured_us"])
+        found = {}
+        for a, b in itertools.combinations(sorted(times), 2):
+            both = times[a].keys() & times[b].keys()
+            found[a, b] = found[b, a] = scatter([(times[a][shape], times[b][shape]) for shape in both])
+            if found[a, b]:
+                middle, off, count = found[a, b]
+                rows.append([GPUS[gpu], dtype, f"{a} / {b}", count, f"{100 * middle:+.1f} %", f"{100 * off:.1f} %"])
+        for a in sorted(times):
+            b, c = (name for name in sorted(times) if name != a)
+            if found[a, b] and found[a, c] and found[b, c]:
+                square = (found[a, b][1] ** 2 + found[a, c][1] ** 2 - found[b, c][1] ** 2) / 2
+                rows.append([GPUS[gpu], dtype, a, len(times[a]), "", f"{100 * math.sqrt(max(square, 0.0)):.1f} %"])
+    return table_of(["GPU", "type", "engines", "rows", "median ratio", "scatter"], rows)
+
+
 def own(ridge, folder):
     groups = collections.defaultdict(list)
     for table in sorted(folder.glob("engine_*.csv")):
@@ -224,10 +265,13 @@ def main():
     parser.add_argument("--ridge", default="build/dev/ridge")
     parser.add_argument("--data", type=pathlib.Path)
     parser.add_argument("--own", type=pathlib.Path)
+    parser.add_argument("--alike", action="store_true", help="how far like rows of several engines lie apart")
     parser.add_argument("--folds", action="store_true", help="cross-validate the fitted rows, too")
     parser.add_argument("--write", action="store_true", help="write the tables into docs/")
     arguments = parser.parse_args()
-    if arguments.data:
+    if arguments.alike:
+        print(alike(arguments.data))
+    elif arguments.data:
         groups, refused = judged(arguments.ridge, arguments.data)
         cross = folds(arguments.ridge, arguments.data) if arguments.folds else folds_of_page()
         pages = {"accuracy.md": summary(groups, cross) + "\n\n" + of_refused(refused), "accuracy/engines.md": by_kernel(groups)}

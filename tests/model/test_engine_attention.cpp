@@ -170,4 +170,48 @@ TEST_CASE("an engine has no backward pass, and its answer has an explanation",
     CHECK_THAT(std::get<NotModelled>(outcome).reason, contains_text("no backward pass"));
 }
 
+TEST_CASE("parts without keys cost what finding their sequence costs", "[engine]") {
+    const auto time_of = [](int batch, int heads, int keys) {
+        return attention_prediction(
+                   "h200-sxm",
+                   "batch=" + std::to_string(batch) + " heads=" + std::to_string(heads) +
+                       " kv_heads=1 head_dim=512 seq_q=1 seq_kv=" + std::to_string(keys) +
+                       " kv_write=1 l2=warm launch=graph software=vllm-0.24.0 "
+                       "kernel=vllm_flash_attn_fa4")
+            .time;
+    };
+    // From 993 sequences on the kernel does not divide keys; until then every part looks for its sequence.
+    CHECK(time_of(512, 8, 16) > 8.0 * time_of(1024, 8, 16));
+    CHECK(time_of(512, 1, 16) > 2.3 * time_of(256, 1, 16));
+    // The combining kernel's grid grows with heads and with the square of the sequences.
+    const Time few = time_of(128, 8, 16) - time_of(128, 1, 16);
+    CHECK(time_of(512, 8, 16) - time_of(512, 1, 16) > 10.0 * few);
+}
+
+TEST_CASE("a part that waits for its loads takes longer where they come from DRAM", "[engine]") {
+    const auto time_of = [](int keys) {
+        return attention_prediction("h200-sxm",
+                                    "batch=4 heads=8 kv_heads=1 head_dim=512 seq_q=1 seq_kv=" +
+                                        std::to_string(keys) +
+                                        " kv_write=1 l2=warm launch=graph software=sglang-0.5.14 "
+                                        "kernel=triton")
+            .time;
+    };
+    CHECK(time_of(16384) > 4.4 * time_of(4096));  // 134 MB of K and V, and 34 that the L2 holds
+}
+
+TEST_CASE("FlashAttention 3 of vLLM decodes by values of its own where a window hides keys",
+          "[engine]") {
+    const auto of_window = [](int window) {
+        return attention_prediction("h200-sxm",
+                                    "batch=8 heads=40 kv_heads=8 head_dim=64 seq_q=1 seq_kv=4096 "
+                                    "kv_write=1 launch=graph software=vllm-0.24.0 "
+                                    "kernel=vllm_flash_attn_fa3 window=" +
+                                        std::to_string(window))
+            .implementation;
+    };
+    CHECK(of_window(128) == Implementation::engine);
+    CHECK(of_window(4096) != Implementation::engine);
+}
+
 }  // namespace ridge::model
