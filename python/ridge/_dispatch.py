@@ -9,6 +9,8 @@ before they are dispatched, and calls the operators that CUDA's dispatch calls. 
 the rules of PyTorch 2.11 (aten/src/ATen/native/transformers/cuda/sdp_utils.cpp): cuDNN first on compute
 capability 9.0 and 10.0, else flash, then the memory-efficient backend, then plain operators. PyTorch
 before 2.0 has no such choice; there, only dropout is intercepted.
+Under autocast a GPU computes more in single precision than a CPU (ATen/autocast_mode.h): norms, softmax, sums, losses;
+their inputs are cast as there.
 Limits: nested tensors, and backends that a program disables, are not handled.
 """
 
@@ -98,6 +100,26 @@ def _plain_attention(query: Any, key: Any, value: Any, mask: Any, dropout: float
     return plain(query, key, value, _additive(mask, query.dtype), dropout, causal, None, **options)[0]
 
 
+# What autocast computes in single precision on a GPU.
+_in_single = frozenset(
+    """__pow__ __rpow__ __rdiv__ acos asin binary_cross_entropy_with_logits cdist cosh cosine_embedding_loss cosine_similarity cross_entropy cumprod
+    cumsum dist erfinv exp expm1 frobenius_norm group_norm hinge_embedding_loss huber_loss kl_div l1_loss layer_norm log log10 log1p log2 log_softmax
+    logsumexp margin_ranking_loss mse_loss multi_margin_loss multilabel_margin_loss nll_loss norm nuclear_norm pdist poisson_nll_loss pow prod
+    reciprocal renorm rsqrt sinh smooth_l1_loss soft_margin_loss softmax softplus sum tan triplet_margin_loss""".split()
+)
+
+
+def _autocasts() -> bool:
+    try:
+        return bool(torch.is_autocast_enabled("cpu"))
+    except TypeError:  # before PyTorch 2.4
+        return bool(torch.is_autocast_cpu_enabled())
+
+
+def _single(value: Any) -> Any:
+    return value.float() if isinstance(value, torch.Tensor) and value.dtype in _half else value
+
+
 class AsOnGpu(TorchFunctionMode):
     """A mode in which attention and dropout become the operators that a GPU runs."""
 
@@ -111,6 +133,8 @@ class AsOnGpu(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         name = getattr(func, "__name__", "")
+        if name in _in_single and _autocasts():
+            args, kwargs = tuple(map(_single, args)), {key: _single(value) for key, value in kwargs.items()}
         if name in self.calls:
             return self.calls[name](func, *args, **kwargs)
         if name != "multi_head_attention_forward":

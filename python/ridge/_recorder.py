@@ -40,8 +40,11 @@ class Call:
 class Recorder(TorchDispatchMode):
     """A mode that records operators and the life of storages."""
 
-    def __init__(self, model: Any = None) -> None:
+    def __init__(self, model: Any = None, device_map: dict[str, int | str] | None = None) -> None:
         super().__init__()
+        self.device_map = device_map or {}
+        self.device_of: dict[int, str] = {}  # of each storage, if there is a map
+        self._weights: dict[str, int] = {}
         self.calls: dict[tuple[str, str, str, bool], Call] = {}
         self.events: list[tuple[int, int]] = []  # (storage, bytes): positive when allocated, negative when freed
         self.ran: list[tuple[int, Call]] = []  # each call, after as many events: its workspace lives there
@@ -54,12 +57,34 @@ class Recorder(TorchDispatchMode):
         self._hooks: list[Any] = []
         if model is not None:
             self._follow(model)
+            if self.device_map:
+                self._place(model)
 
     def _follow(self, model: Any) -> None:
         for name, module in model.named_modules():
             title = f"{name or 'model'}: {type(module).__name__}"
             self._hooks.append(module.register_forward_pre_hook(lambda _m, _i, title=title: self._path.append(title)))
             self._hooks.append(module.register_forward_hook(lambda _m, _i, _o: self._path and self._path.pop() and None))
+
+    def _place(self, model: Any) -> None:
+        """Each parameter is on the device of its module."""
+        for name, module in model.named_modules():
+            for tensor in [*module.parameters(recurse=False), *module.buffers(recurse=False)]:
+                device, known = self.device(name), len(self.device_of)
+                self.watch(tensor, device=device)
+                if len(self.device_of) > known:
+                    self._weights[device] = self._weights.get(device, 0) + _nbytes(_storage(tensor))
+
+    def device(self, module: str) -> str:
+        """The device of a module: that of the longest name in the map that it lies in."""
+        inside = [name for name in self.device_map if name in ("", module) or module.startswith(name + ".")]
+        return str(self.device_map[max(inside, key=len)] if inside else next(iter(self.device_map.values()), ""))
+
+    def devices(self) -> list[str]:
+        return list(dict.fromkeys(map(str, self.device_map.values())))
+
+    def weights_of(self, device: str) -> int:
+        return self._weights.get(device, 0)
 
     def __exit__(self, *details: Any) -> Any:
         for hook in self._hooks:
@@ -88,7 +113,7 @@ class Recorder(TorchDispatchMode):
             self.ran.append((len(self.events), call))
         return out
 
-    def watch(self, tensor: Any, events: list[tuple[int, int]] | None = None) -> None:
+    def watch(self, tensor: Any, events: list[tuple[int, int]] | None = None, device: str | None = None) -> None:
         """Records a tensor's storage until nothing holds it; it begins in `events` (default: now)."""
         storage = _storage(tensor)
         key = storage._cdata
@@ -99,6 +124,9 @@ class Recorder(TorchDispatchMode):
             return
         self._next += 1
         number = self._storages[key] = self._next
+        if self.device_map:
+            title = self._path[-1] if self._path else ""
+            self.device_of[number] = self.device("" if title.startswith("model:") else title.split(":")[0]) if device is None else device
         (self.events if events is None else events).append((number, size))
 
         def gone(key: int = key, number: int = number, size: int = size) -> None:

@@ -25,16 +25,12 @@ import torch
 from . import _core
 from ._answer import Answer, InputError, checked
 from ._command import trace
+from ._costs import Costs as Costs
+from ._costs import hint_of
 from ._dispatch import AsOnGpu
 from ._estimate import Estimate
 from ._predict import default_gpu
 from ._recorder import Call, Recorder, _nbytes, _storage, _tensors, tree_map
-
-def _hint(call: Call) -> str:
-    return call.name.replace("aten::_to_copy", "aten::copy_").replace("aten::clone", "aten::copy_").replace(
-        "aten::contiguous", "aten::copy_"
-    )
-
 
 @contextlib.contextmanager
 def _fake() -> Iterator[Any]:
@@ -124,7 +120,8 @@ def _asked_for_values(error: BaseException) -> InputError:
 
 
 def record(
-    model: Any, *args: Any, mode: str = "inference", optimizer: str | None = None, gpu: str | None = None, values: bool = False, **kwargs: Any
+    model: Any, *args: Any, mode: str = "inference", optimizer: str | None = None, gpu: str | None = None, values: bool = False,
+    device_map: dict[str, int | str] | None = None, **kwargs: Any
 ) -> Recorder:
     """Runs one step of the model, dispatched as on the GPU, and returns what was recorded.
 
@@ -137,7 +134,7 @@ def record(
         kept = [] if values else _fake_parameters(fake, model)
         try:
             inputs, options = (args, kwargs) if values else (_faked(fake, args), _faked(fake, kwargs))
-            recorder = Recorder(model)
+            recorder = Recorder(model, device_map)
             for tensor in [*model.parameters(), *model.buffers(), *_tensors([inputs, options])]:
                 recorder.watch(tensor)
             recorder.events_before = len(recorder.events)
@@ -174,6 +171,7 @@ def estimate(
     datasheet: bool = False,
     analytic: bool = False,
     values: bool = False,
+    device_map: dict[str, int | str] | None = None,
     **kwargs: Any,
 ) -> Estimate:
     """Predicts one step of a PyTorch model from its shapes, without a GPU.
@@ -186,13 +184,18 @@ def estimate(
     and line that ask for them; with `values` it runs on this CPU with its real arguments, and its parameters
     and gradients change as in a step. Attention is then the CPU's, with its matrix of scores.
 
+    `device_map` gives modules (by name, "" the model) to devices, as in transformers and accelerate, for inference: the
+    estimate then has `devices`, each with its time, weights and peak. The copies between them are not counted.
+
     Returns an `Estimate`: gpu_time_us with its band (None if a call is not modelled: `at_least_us`,
     `not_modelled_reasons`), host_us, wall_us, kernels, weights_bytes, peak_bytes
     (allocated by the caching allocator) and reserved_bytes, `operators`, `modules`, `memory` (bytes in use
     after each allocation and release). Raises `InputError` for a wrong mode or an unknown GPU.
     """
     chosen = default_gpu(gpu)
-    recorder = record(model, *args, mode=mode, optimizer=optimizer, gpu=chosen, values=values, **kwargs)
+    if device_map is not None and mode != "inference":
+        raise InputError("device_map: only for inference")
+    recorder = record(model, *args, mode=mode, optimizer=optimizer, gpu=chosen, values=values, device_map=device_map, **kwargs)
     return summary(recorder, model, chosen, mode, datasheet, analytic)
 
 
@@ -205,7 +208,7 @@ def summary(recorder: Recorder, model: Any, gpu: str, mode: str, datasheet: bool
     totals = {"time": 0.0, "below": 0.0, "above": 0.0, "shift_below": 0.0, "shift_above": 0.0, "kernels": 0, "backward_kernels": 0, "missing": 0}
     answers: dict[tuple[str, str], dict[str, Any]] = {}
     for call in recorder.calls.values():
-        key = (_hint(call), call.inputs)
+        key = (hint_of(call.name), call.inputs)
         if key not in answers:
             answers[key] = checked(_core.predict_call, key[0], key[1], gpu, datasheet, analytic)
         answer = answers[key]
@@ -275,6 +278,7 @@ def summary(recorder: Recorder, model: Any, gpu: str, mode: str, datasheet: bool
             "reserved_bytes": memory["peak_reserved_bytes"],
             "memory": memory["allocated_bytes"],
             "operators": by_time,
+            "devices": _devices(recorder, answers, workspaces),
             "modules": [
                 {"name": name, "time_us": None if name in partial else time, "at_least_us": time}
                 for name, time in sorted(modules.items(), key=lambda item: -item[1])
@@ -283,11 +287,28 @@ def summary(recorder: Recorder, model: Any, gpu: str, mode: str, datasheet: bool
     )
 
 
+def _devices(recorder: Recorder, answers: dict[tuple[str, str], dict[str, Any]], workspaces: list[tuple[int, int]]) -> list[dict[str, Any]]:
+    """Time, weights and peak of each device of a map; none without a map."""
+    found = []
+    for device in recorder.devices():
+        own = [(number, size) for number, size in recorder.before + recorder.events if recorder.device_of[number] == device]
+        memory = checked(_core.replay, workspaces + own)
+        calls = [call for call in recorder.calls.values() if recorder.device(call.module.split(":")[0]) == device]
+        times = [answers[hint_of(call.name), call.inputs].get("time_us") for call in calls]
+        found.append({
+            "device": device,
+            "gpu_time_us": None if None in times else sum(time * call.count for time, call in zip(times, calls)),
+            "weights_bytes": recorder.weights_of(device),
+            "peak_bytes": memory["peak_allocated_bytes"],
+        })
+    return found
+
+
 def _with_workspaces(recorder: Recorder, answers: dict[tuple[str, str], dict[str, Any]]) -> list[tuple[int, int]]:
     """The recorded events with what libraries allocate for a call beside its results, and free after it."""
     events, begin, number = [], 0, 1 << 40  # numbers that no storage has
     for place, call in recorder.ran:
-        size = answers[_hint(call), call.inputs].get("workspace_bytes", 0)
+        size = answers[hint_of(call.name), call.inputs].get("workspace_bytes", 0)
         if size:
             events += [*recorder.events[begin:place], (number, size), (number, -size)]
             begin, number = place, number + 1

@@ -232,5 +232,117 @@ class Dispatch(unittest.TestCase):
         self.assertGreaterEqual(report.peak_bytes, 2 * 4 << 20)  # the old cache and the new one
 
 
+@unittest.skipIf(torch is None or not hasattr(torch, "compile"), "PyTorch 2 is not installed")
+class Planners(unittest.TestCase):
+    """PyTorch's own planners with ridge's times."""
+
+    def model(self):
+        torch.manual_seed(1)
+        return torch.nn.Sequential(torch.nn.Linear(256, 1024), torch.nn.GELU(), torch.nn.Linear(1024, 256))
+
+    def test_an_operator_costs_what_the_estimate_says(self):
+        from ridge.torch import Costs, estimate
+
+        a, b = torch.randn(256, 512), torch.randn(512, 1024)
+        out, milliseconds = Costs(GPU).estimate(torch.ops.aten.mm.default, (a, b), {})
+        self.assertEqual(out.shape, (256, 1024))
+
+        class Product(torch.nn.Module):
+            def forward(self, x, y):
+                return x @ y
+
+        self.assertAlmostEqual(1000.0 * milliseconds, estimate(Product(), a, b, gpu=GPU).gpu_time_us, places=6)
+
+    def test_runtime_estimator_adds_up_modules(self):
+        from torch._subclasses.fake_tensor import FakeTensorMode
+
+        from ridge.torch import Costs, estimate
+
+        with FakeTensorMode():
+            model, x = self.model(), torch.randn(1024, 256)
+            try:
+                estimator = Costs(GPU).runtime_estimator()
+            except ImportError as error:
+                self.skipTest(str(error))
+            with estimator:
+                model(x).sum().backward()
+        known = estimate(self.model(), torch.randn(1024, 256), gpu=GPU, mode="train")
+        self.assertAlmostEqual(1000.0 * estimator.total_runtime / known.gpu_time_us, 1.0, delta=0.02)
+        inside = estimator.mod_runtimes["Sequential.0"]
+        self.assertGreater(inside["bw"], inside["fw"])
+
+    def test_the_partitioner_recomputes_the_product_that_is_cheap(self):
+        import functorch.compile as compile_
+        import torch._functorch.config as config
+
+        from ridge.torch import Costs
+
+        def chain(x, narrow, wide, back):
+            cheap = torch.tanh(x @ narrow)  # a product of 64 along k
+            dear = torch.tanh(torch.cat([cheap, cheap], 1) @ wide)  # as large a result, of 2048 along k
+            return (dear @ back).sum()
+
+        shapes = ((2048, 64), (64, 1024), (2048, 1024), (1024, 64))
+        x, narrow, wide, back = (torch.randn(shape, requires_grad=True) for shape in shapes)
+        asked = []
+
+        class Listed(Costs):
+            def time_of_node(self, node, override_size=None):
+                time = super().time_of_node(node, override_size)
+                asked.append((str(node.target), time))
+                return time
+
+        costs = Listed(GPU)
+        plain = compile_.make_boxed_func
+        with config.patch(activation_memory_budget=0.2, activation_memory_budget_runtime_estimator=costs.of_nodes()):
+            compiled = compile_.aot_function(chain, lambda graph, _inputs: plain(graph.forward), lambda graph, _inputs: plain(graph.forward),
+                                             partition_fn=compile_.min_cut_rematerialization_partition)
+            compiled(x, narrow, wide, back).backward()
+        products = [time for target, time in asked if target == "aten.mm.default"]
+        self.assertTrue(products, "the planner asked for no product's time")
+        self.assertGreater(max(products), min(products))
+        self.assertEqual(costs.missing, {})
+        kept = x.grad.clone()
+        x.grad = None
+        chain(x, narrow, wide, back).backward()
+        self.assertTrue(torch.allclose(kept, x.grad, rtol=1e-3, atol=1e-2))
+
+    def test_gradient_checkpointing_takes_memory_for_time(self):
+        from torch.utils.checkpoint import checkpoint
+
+        from ridge.torch import estimate
+
+        class Deep(torch.nn.Module):
+            def __init__(self, kept):
+                super().__init__()
+                self.kept = kept
+                self.blocks = torch.nn.ModuleList(torch.nn.Sequential(torch.nn.Linear(256, 1024), torch.nn.GELU(), torch.nn.Linear(1024, 256)) for _ in range(6))
+
+            def forward(self, x):
+                for block in self.blocks:
+                    x = block(x) if self.kept else checkpoint(block, x, use_reentrant=False)
+                return x
+
+        x = torch.randn(4096, 256, requires_grad=True)
+        kept, again = (estimate(Deep(each), x, gpu=GPU, mode="train") for each in (True, False))
+        self.assertLess(again.peak_bytes, 0.6 * kept.peak_bytes)
+        self.assertGreater(again.gpu_time_us, 1.1 * kept.gpu_time_us)
+
+    def test_device_map(self):
+        from ridge.torch import estimate
+
+        x = torch.randn(1024, 256)
+        whole = estimate(self.model(), x, gpu=GPU)
+        split = estimate(self.model(), x, gpu=GPU, device_map={"": 0, "2": 1})
+        first, second = split.to_dict()["devices"]
+        self.assertEqual((first["device"], second["device"]), ("0", "1"))
+        self.assertEqual(second["weights_bytes"], 4 * (1024 * 256 + 256))
+        self.assertEqual(first["weights_bytes"] + second["weights_bytes"], whole.weights_bytes)
+        self.assertAlmostEqual(first["gpu_time_us"] + second["gpu_time_us"], whole.gpu_time_us, places=6)
+        self.assertLess(max(first["peak_bytes"], second["peak_bytes"]), whole.peak_bytes)
+        with self.assertRaisesRegex(ridge.InputError, "device_map"):
+            estimate(self.model(), x, gpu=GPU, mode="train", device_map={"": 0})
+
+
 if __name__ == "__main__":
     unittest.main()
