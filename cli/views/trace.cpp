@@ -317,6 +317,7 @@ Json to_json(const OperatorRow& row, std::int64_t kernel_ns) {
     if (row.counts[programs::Count::elements] > 0.0) {
         item["counts"] = counts_json(row.counts);
         item["law"] = row.law;
+        item["template"] = programs::kernel_key(row.kernel);
         item["rule_us"] = microseconds(row.rule);
         if (!row.parts.empty()) item["parts"] = parts_json(row.parts);
     }

@@ -13,11 +13,11 @@ namespace ridge::programs {
 namespace {
 
 constexpr std::array<std::string_view, count_count> count_names{
-    "bytes",   "elements", "results",   "strided",  "wide",       "index",    "values",
-    "table",   "rows",     "columns",   "sorting",  "collisions", "matrices", "side",
-    "solving", "outer",    "channels",  "window",   "narrow",     "planes",   "pixels",
-    "weights", "across",   "unaligned", "launches", "threads",    "blocks",   "visited",
-    "padded",  "outputs",  "depth",     "tiled",    "part"};
+    "bytes",  "elements", "results", "strided",   "wide",       "index",    "values",
+    "table",  "rows",     "columns", "sorting",   "collisions", "meetings", "matrices",
+    "side",   "solving",  "outer",   "channels",  "window",     "narrow",   "planes",
+    "pixels", "weights",  "across",  "unaligned", "indexed",    "launches", "threads",
+    "blocks", "visited",  "padded",  "outputs",   "depth",      "tiled",    "part"};
 
 double of_sizes(const std::vector<std::int64_t>& sizes) {
     double all = 1.0;
@@ -175,6 +175,34 @@ constexpr std::array along_table{Along{"_cummax_helper", 3},
                                  Along{"var", 1, true},
                                  Along{"var_mean", 1, true}};
 
+/// The result of a reduction as a tensor that is broadcast along what is gone.
+Tensor reduced(const Tensor& x, const std::vector<bool>& gone) {
+    Tensor result{.type = x.type, .dims = x.dims, .strides = {}};
+    for (std::size_t i = 0; i < gone.size(); ++i) result.dims[i] = gone[i] ? 1 : x.dims[i];
+    return result;
+}
+
+/// What an index is computed for: by the loop over all tensors, or, of a concatenation, over the result.
+double indexed_elements(const Call& call, const std::vector<const Tensor*>& tensors,
+                        double elements) {
+    const std::size_t rank = tensors.front()->dims.size();
+    if (bare_operator(call.name) == "cat") return elements * static_cast<double>(rank);
+    std::vector<Tensor> all;
+    for (const Tensor* tensor : tensors) all.push_back(*tensor);
+    return elements * real(loop_dimensions(all));
+}
+
+/// A group norm's rows are its groups.
+void add_groups(Counts& counts, const Call& call, const Tensor& first) {
+    const std::string_view name = bare_operator(call.name);
+    if (!name.starts_with("native_group_norm") || first.dims.empty()) return;
+    const std::int64_t groups = call.whole(name.ends_with("backward") ? 8 : 6).value_or(1);
+    const double rows = real(first.dims.front()) * real(std::max<std::int64_t>(1, groups));
+    counts[Count::rows] = rows;
+    counts[Count::channels] = rows;
+    counts[Count::columns] = real(first.elements()) / rows;
+}
+
 /// Rows along the dimensions that the call names, which need not be its last.
 void add_rows(Counts& counts, const Call& call, const Tensor& first) {
     const std::string_view name = bare_operator(call.name);
@@ -206,7 +234,9 @@ void add_rows(Counts& counts, const Call& call, const Tensor& first) {
     counts[Count::rows] = all / columns;
     counts[Count::sorting] = all * std::log2(std::max(2.0, columns));
     counts[Count::across] = gone[inner] ? 0.0 : all;
-    if (along->reduces) counts[Count::results] = counts[Count::rows];
+    if (!along->reduces) return;
+    counts[Count::results] = counts[Count::rows];
+    counts[Count::indexed] = all * real(loop_dimensions({first, reduced(first, gone)}));
 }
 
 /// Resampling: planes of all images, which each thread goes through, and how many threads of a warp add
@@ -322,6 +352,13 @@ std::optional<std::string_view> row_kind(const Call& call, std::string_view name
     return {};
 }
 
+/// How many values meet in one place if they are spread evenly.
+void add_meetings(Counts& counts) {
+    const double met = counts[Count::values] / counts[Count::table];
+    counts[Count::collisions] = counts[Count::values] * std::max(0.0, std::log2(met));
+    counts[Count::meetings] = std::min(met, counts[Count::values]);
+}
+
 }  // namespace
 
 bool generated_counted(const Call& call) {
@@ -426,9 +463,7 @@ Counts counts_of(const Call& call, ElementType hint) {
     counts[Count::unaligned] = row_bytes % vector == 0 ? 0.0 : elements;
     counts[Count::rows] = real(first.elements()) / std::max(1.0, columns);
     counts[Count::sorting] = real(first.elements()) * std::log2(std::max(2.0, columns));
-    counts[Count::collisions] =
-        counts[Count::values] *
-        std::max(0.0, std::log2(counts[Count::values] / counts[Count::table]));
+    add_meetings(counts);
     counts[Count::window] = results * window_of(call);
     counts[Count::narrow] = size < wide ? elements : 0.0;
     if (stated > 0.0 && stated < real(largest)) {  // many of them are added to each result
@@ -437,7 +472,9 @@ Counts counts_of(const Call& call, ElementType hint) {
     add_generated(counts, call, hint);
     add_matrices(counts, first);
     if (stated > 0.0) add_resampling(counts, call, first);
+    counts[Count::indexed] = indexed_elements(call, tensors, elements);
     add_rows(counts, call, first);
+    add_groups(counts, call, first);
     add_recurrent(counts, {call, hint});
     const bool last = channels_last(first);
     counts[Count::planes] = last ? 0.0 : counts[Count::outer];

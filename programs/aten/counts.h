@@ -33,6 +33,7 @@ enum class Count : std::uint8_t {
     columns,     ///< elements of a row
     sorting,     ///< elements times log2 of the columns
     collisions,  ///< values times log2 of values over table, at least 0
+    meetings,    ///< values for each place, which wait for one another if they are added
     matrices,    ///< of the last two dimensions of the first tensor
     side,        ///< the larger of these dimensions
     solving,     ///< elements of the matrices times `side`
@@ -46,9 +47,10 @@ enum class Count : std::uint8_t {
     weights,    ///< elements of a convolution's filters
     across,     ///< elements, if the neighbours in memory are of different rows; else 0
     unaligned,  ///< elements, if rows do not begin at multiples of 16 bytes; else 0
-    launches,   ///< kernels of the call, if a trace has them; else 0
-    threads,    ///< of all its kernels
-    blocks,     ///< of all its kernels
+    indexed,  ///< elements times the dimensions of the loop over all tensors, if it is not one over memory; else 0
+    launches,  ///< kernels of the call, if a trace has them; else 0
+    threads,   ///< of all its kernels
+    blocks,    ///< of all its kernels
     // Of the kernels of a convolution (kernel_parts.h):
     visited,  ///< taps of all inputs, whether a result has its place there or not
     padded,   ///< products with both sides rounded up to whole tiles
@@ -57,7 +59,7 @@ enum class Count : std::uint8_t {
     tiled,    ///< products of a block with its whole tile, for each launch
     part      ///< products of a block without padding, for each launch
 };
-inline constexpr std::size_t count_count = 33;
+inline constexpr std::size_t count_count = 35;
 
 class Counts {
   public:

@@ -20,6 +20,7 @@ struct KernelClass {
         patterns;  ///< each of pieces that follow one another, with '*' between
     Way way = Way::any;
     bool powers = false;
+    bool flat = false;
 };
 
 std::string_view text_at(const hardware::Node& table, std::string_view key) {
@@ -45,6 +46,8 @@ std::vector<KernelClass> read_classes() {
                                         : Way::any;
             const hardware::Node* const powers = table.child("powers");
             one.powers = powers != nullptr && powers->boolean;
+            const hardware::Node* const flat = table.child("flat");
+            one.flat = flat != nullptr && flat->boolean;
             classes.push_back(std::move(one));
         }
     }
@@ -88,6 +91,28 @@ std::int64_t take_number(std::string_view& text) {
 
 constexpr std::int64_t largest_side = 1024;
 
+/// What follows a tile of two numbers: "x32" or "_32x3"; 0: nothing of the kind.
+std::int64_t depth_of(std::string_view rest) {
+    const bool apart = rest.starts_with('_');
+    if (!apart && !rest.starts_with('x')) return 0;
+    rest.remove_prefix(1);
+    const std::int64_t depth = take_number(rest);
+    if (depth > largest_side || (apart && !rest.starts_with('x'))) return 0;
+    return depth;
+}
+
+/// How many groups of a convolution a tile holds beside one another: "_g16_".
+std::int64_t groups_of(std::string_view rest) {
+    for (std::size_t place = rest.find("_g"); place != rest.npos;
+         place = rest.find("_g", place + 1)) {
+        std::string_view number = rest.substr(place + 2);
+        if (number.empty() || !is_digit(number.front())) continue;
+        const std::int64_t groups = take_number(number);
+        if (number.starts_with('_') && groups > 0 && groups <= largest_side) return groups;
+    }
+    return 1;
+}
+
 std::optional<Tile> tile_by_powers(std::string_view name) {
     constexpr std::int64_t fewest_threads = 64;
     constexpr std::int64_t most = 10;  // 2^10 rows
@@ -117,20 +142,46 @@ std::optional<Tile> tile_by_powers(std::string_view name) {
 struct Product {
     double rows = 0.0;
     double columns = 0.0;
-    double depth = 0.0;
+    double depth = 0.0;  ///< at one tap
+    double taps = 1.0;
     double count = 1.0;  ///< such products
 };
 
 Product product_of(const ConvolutionShape& shape, Way way) {
     switch (way) {
         case Way::input:
-            return {shape.image_pixels, shape.channels, shape.taps * shape.filters / shape.steps,
+            return {shape.image_pixels, shape.channels, shape.filters, shape.taps / shape.steps,
                     shape.groups};
         case Way::weight:
-            return {shape.filters, shape.taps * shape.channels, shape.pixels, shape.groups};
+            return {shape.filters, shape.taps * shape.channels, shape.pixels, 1.0, shape.groups};
         default:
-            return {shape.pixels, shape.filters, shape.taps * shape.channels, shape.groups};
+            return {shape.pixels, shape.filters, shape.channels, shape.taps, shape.groups};
     }
+}
+
+/// Groups that share a tile are multiplied as if each channel met the filters of all of them.
+Product packed(Product product, Way way, double groups) {
+    if (groups <= 1.0) return product;
+    product.count = std::ceil(product.count / groups);
+    product.columns *= groups;
+    (way == Way::weight ? product.rows : product.depth) *= groups;
+    return product;
+}
+
+double tiles_of(const Product& product, double rows, double columns) {
+    return std::ceil(product.rows / rows) * std::ceil(product.columns / columns) * product.count;
+}
+
+/// Of a gradient, a plain product is that for the inputs or that for the weights, whichever has about as many tiles as
+/// the kernel has blocks.
+Way way_by_blocks(const ConvolutionShape& shape, const Tile& tile, double blocks) {
+    const auto away = [&](Way way) {
+        const Product product = product_of(shape, way);
+        const double upright = tiles_of(product, real(tile.rows), real(tile.columns));
+        const double turned = tiles_of(product, real(tile.columns), real(tile.rows));
+        return std::abs(std::log(blocks / std::min(upright, turned)));
+    };
+    return away(Way::weight) < away(Way::input) ? Way::weight : Way::input;
 }
 
 double rounded(double size, std::int64_t unit) {
@@ -142,7 +193,10 @@ void add_tiles(Counts& counts, const Product& product, const Tile& tile) {
     const double upright =
         rounded(product.rows, tile.rows) * rounded(product.columns, tile.columns);
     const double turned = rounded(product.rows, tile.columns) * rounded(product.columns, tile.rows);
-    const double padded = std::min(upright, turned) * product.depth * product.count;
+    // Of few channels, a step along k is a tap with zeros behind it.
+    const double deep =
+        product.taps * rounded(product.depth, std::max<std::int64_t>(1, tile.depth));
+    const double padded = std::min(upright, turned) * deep * product.count;
     const double area = real(tile.rows) * real(tile.columns);
     const double depth = padded / (counts[Count::blocks] * area);
     counts[Count::padded] = padded;
@@ -152,7 +206,7 @@ void add_tiles(Counts& counts, const Product& product, const Tile& tile) {
 }
 
 void count_part(Counts& counts, const ConvolutionShape& shape, const KernelClass& of,
-                std::string_view name, std::int64_t size) {
+                const std::optional<Tile>& tile, std::int64_t size, bool backward) {
     counts[Count::results] = shape.results;
     counts[Count::table] = real(shape.input->elements());
     counts[Count::window] = shape.products;
@@ -162,8 +216,13 @@ void count_part(Counts& counts, const ConvolutionShape& shape, const KernelClass
     if (counts[Count::blocks] < 1.0) return;
     counts[Count::channels] = counts[Count::blocks] / counts[Count::launches];
     counts[Count::part] = shape.products / counts[Count::blocks] * counts[Count::launches];
-    if (const auto tile = tile_of(name, of.powers)) {
-        add_tiles(counts, product_of(shape, of.way), *tile);
+    if (tile) {
+        const double blocks = counts[Count::blocks] / counts[Count::launches];
+        const Way way =
+            backward && of.way == Way::any ? way_by_blocks(shape, *tile, blocks) : of.way;
+        Tile through = *tile;
+        if (of.flat) through.depth = 0;
+        add_tiles(counts, packed(product_of(shape, way), way, real(tile->groups)), through);
     }
 }
 
@@ -184,7 +243,8 @@ std::optional<Tile> tile_of(std::string_view name, bool powers) {
         if (rest.empty() || !is_digit(rest.front())) continue;
         const std::int64_t columns = take_number(rest);
         if (rows < 1 || columns < 1 || rows > largest_side || columns > largest_side) return {};
-        return Tile{.rows = rows, .columns = columns};
+        return Tile{
+            .rows = rows, .columns = columns, .depth = depth_of(rest), .groups = groups_of(rest)};
     }
     return {};
 }
@@ -199,17 +259,19 @@ std::vector<KernelPart> kernel_parts(const Call& call, ElementType hint,
     constexpr std::int64_t wide = 4;
     struct Group {
         const KernelClass* of;
-        std::string_view name;
+        std::optional<Tile> tile;
         Counts counts{};
         Time measured{};
     };
     std::vector<Group> groups;
     for (const KernelSeen& kernel : kernels) {
         const KernelClass& of = class_of(kernel.name);
-        auto group = std::find_if(groups.begin(), groups.end(),
-                                  [&of](const Group& each) { return each.of == &of; });
+        const std::optional<Tile> tile = tile_of(kernel.name, of.powers);
+        auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& each) {
+            return each.of == &of && each.tile == tile;
+        });
         if (group == groups.end()) {
-            group = groups.insert(groups.end(), Group{.of = &of, .name = kernel.name});
+            group = groups.insert(groups.end(), Group{.of = &of, .tile = tile});
         }
         group->counts[Count::launches] += 1.0;
         group->counts[Count::blocks] += real(kernel.blocks);
@@ -218,7 +280,7 @@ std::vector<KernelPart> kernel_parts(const Call& call, ElementType hint,
     }
     std::vector<KernelPart> parts;
     for (Group& group : groups) {
-        count_part(group.counts, *shape, *group.of, group.name, size_of(type));
+        count_part(group.counts, *shape, *group.of, group.tile, size_of(type), places->backward);
         parts.push_back({.law = "kernel." + group.of->name + (size_of(type) < wide ? ".16" : ".32"),
                          .counts = group.counts,
                          .measured = group.measured});

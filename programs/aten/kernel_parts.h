@@ -32,7 +32,7 @@ struct KernelSeen {
     Time measured{};
 };
 
-/// The kernels of one class in a call.
+/// The kernels of one class and tile in a call.
 struct KernelPart {
     std::string law;
     Counts counts{};
@@ -42,8 +42,15 @@ struct KernelPart {
 struct Tile {
     std::int64_t rows = 0;
     std::int64_t columns = 0;
+    std::int64_t depth = 0;   ///< of a step along k; 0: the name does not say
+    std::int64_t groups = 1;  ///< of a convolution, side by side in a tile
+
+    friend bool operator==(const Tile& a, const Tile& b) {
+        return a.rows == b.rows && a.columns == b.columns && a.depth == b.depth &&
+               a.groups == b.groups;
+    }
 };
-/// The first "128x64" in a name; with `powers` exponents of two after the first number from 64 on in "<...>".
+/// The first "128x64" in a name, "128x64x32" or "128x64_32x3"; with `powers` exponents of two after the first number from 64 on in "<...>".
 [[nodiscard]] std::optional<Tile> tile_of(std::string_view name, bool powers);
 
 /// Empty for other operators.

@@ -47,7 +47,55 @@ std::vector<Dimension> dimensions_of(const Tensor& to, const Tensor& from) {
     return joined;
 }
 
+/// One dimension of a loop: its size, and the stride of each tensor, 0 if it is broadcast.
+struct SharedDimension {
+    std::int64_t size = 1;
+    std::vector<std::int64_t> strides{};
+};
+
+std::vector<SharedDimension> dimensions_of_loop(const std::vector<Tensor>& tensors) {
+    std::size_t rank = 0;
+    for (const Tensor& tensor : tensors) rank = std::max(rank, tensor.dims.size());
+    std::vector<SharedDimension> all(rank);
+    for (const Tensor& tensor : tensors) {
+        const std::vector<std::int64_t> strides = strides_of(tensor);
+        const std::size_t missing = rank - tensor.dims.size();
+        for (std::size_t i = 0; i < rank; ++i) {
+            const std::int64_t size = i < missing ? 1 : tensor.dims[i - missing];
+            all[i].size = std::max(all[i].size, size);
+            all[i].strides.push_back(size > 1 ? strides[i - missing] : 0);
+        }
+    }
+    std::erase_if(all, [](const SharedDimension& each) { return each.size == 1; });
+    std::stable_sort(
+        all.begin(), all.end(),
+        [](const SharedDimension& a, const SharedDimension& b) { return a.strides > b.strides; });
+    return all;
+}
+
+bool continues(const SharedDimension& outer, const SharedDimension& inner) {
+    for (std::size_t i = 0; i < inner.strides.size(); ++i) {
+        if (outer.strides[i] != inner.strides[i] * inner.size) return false;
+    }
+    return true;
+}
+
 }  // namespace
+
+std::int64_t loop_dimensions(const std::vector<Tensor>& tensors) {
+    std::vector<SharedDimension> joined;
+    for (SharedDimension& inner : dimensions_of_loop(tensors)) {
+        if (!joined.empty() && continues(joined.back(), inner)) {
+            joined.back() = {joined.back().size * inner.size, std::move(inner.strides)};
+        } else {
+            joined.push_back(std::move(inner));
+        }
+    }
+    const auto& nearest = joined.empty() ? std::vector<std::int64_t>{} : joined.back().strides;
+    const bool plain = std::all_of(nearest.begin(), nearest.end(),
+                                   [](std::int64_t stride) { return stride <= 1; });
+    return joined.size() <= 1 && plain ? 0 : static_cast<std::int64_t>(joined.size());
+}
 
 Exchange exchange_of(const Tensor& to, const Tensor& from) {
     const std::int64_t elements = to.elements();

@@ -145,6 +145,11 @@ bool is_known(std::string_view name) {
     return name.starts_with("triton_") || is_pointwise(name) || rule_of(name) != nullptr;
 }
 
+bool has_law(std::string_view name) {
+    name = bare_operator(name);
+    return template_of(name) != nullptr || template_of(name, LawOf::launches) != nullptr;
+}
+
 std::optional<Understood> operations_of(const Call& call, ElementType hint) {
     std::string_view name = bare_operator(call.name);
     if (name == "where" && call.tensors().size() == 1) name = "nonzero";
@@ -199,7 +204,8 @@ void add_launches(Counts& counts, const Launched& kernels) {
 void take_launches(Understood& call, const Launched& kernels) {
     if (call.law_name.empty()) return;
     add_launches(call.counts, kernels);
-    const Template* const fitted = template_of(call.law_name, LawOf::launches);
+    const Template* fitted = template_of_kernel(call.law_name, kernels.longest);
+    if (fitted == nullptr) fitted = template_of(call.law_name, LawOf::launches);
     const bool ruled = call.law == nullptr && call.basis == Basis::shapes;
     if (fitted == nullptr || (fitted->fallback && ruled)) return;
     call.by_launches = fitted;

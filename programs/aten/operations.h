@@ -129,6 +129,8 @@ struct Launched {
     std::int64_t launches = 0;
     std::int64_t threads = 0;
     std::int64_t blocks = 0;
+    std::string
+        longest{};  ///< what of the longest kernel's name tells templates apart (kernel_key)
 };
 void take_launches(Understood& call, const Launched& kernels);
 void add_launches(Counts& counts, const Launched& kernels);
@@ -137,6 +139,8 @@ void take_kernels(Understood& call, std::vector<KernelPart> parts);
 
 /// Whether the table contains the operator's name.
 [[nodiscard]] bool is_known(std::string_view name);
+/// Whether a fitted law has the operator's name.
+[[nodiscard]] bool has_law(std::string_view name);
 
 [[nodiscard]] std::string_view name_of(OperatorFamily family);
 [[nodiscard]] std::string_view name_of(Basis basis);

@@ -52,6 +52,9 @@ struct Exchange {
     std::int64_t inner = 1;
 };
 [[nodiscard]] Exchange exchange_of(const Tensor& to, const Tensor& from);
+/// Dimensions of the loop over tensors that are broadcast along one another, after neighbours that form one
+/// dimension in all of them were joined; 0: all lie alike and without gaps.
+[[nodiscard]] std::int64_t loop_dimensions(const std::vector<Tensor>& tensors);
 /// The tensor with its dimensions in the order in which `leader` has them in memory; `dim` is
 /// mapped to the new order.
 [[nodiscard]] Tensor in_order_of_memory(const Tensor& x, const Tensor& leader, std::int64_t& dim);

@@ -46,6 +46,7 @@ Template template_at(const Node& table) {
                  .low = number_at(table, "low", 1.0),
                  .high = number_at(table, "high", 1.0),
                  .rows = static_cast<std::int64_t>(number_at(table, "rows", 0.0))};
+    if (const Node* const kernel = table.child("kernel")) law.kernel = kernel->text;
     law.fallback = flag_at(table, "fallback");
     for (const Node& name : table.child("operators")->children) {
         law.operators.emplace_back(name.text);
@@ -58,6 +59,10 @@ Template template_at(const Node& table) {
 
 using Laws = std::map<std::string, Template, std::less<>>;
 constexpr std::array<std::string_view, 3> suffixes{"", " launched", " kernels"};
+
+std::string key_of(std::string_view name, std::string_view kernel) {
+    return std::string(name) + " | " + std::string(kernel);
+}
 
 std::string key_of(std::string_view name, LawOf which) {
     return std::string(name) + std::string(suffixes.at(static_cast<std::size_t>(which)));
@@ -76,18 +81,58 @@ Laws read_templates() {
             const LawOf which = flag_at(table, "launched")  ? LawOf::launches
                                 : flag_at(table, "kernels") ? LawOf::kernels
                                                             : LawOf::shapes;
-            for (const std::string& name : law.operators) laws.emplace(key_of(name, which), law);
+            for (const std::string& name : law.operators) {
+                laws.emplace(law.kernel.empty() ? key_of(name, which) : key_of(name, law.kernel),
+                             law);
+            }
         }
     }
     return laws;
 }
 
+const Template* law_at(const std::string& key) {
+    static const Laws laws = read_templates();
+    const auto found = laws.find(key);
+    return found == laws.end() ? nullptr : &found->second;
+}
+
 }  // namespace
 
 const Template* template_of(std::string_view name, LawOf which) {
-    static const Laws laws = read_templates();
-    const auto found = which == LawOf::shapes ? laws.find(name) : laws.find(key_of(name, which));
-    return found == laws.end() ? nullptr : &found->second;
+    return law_at(which == LawOf::shapes ? std::string(name) : key_of(name, which));
+}
+
+const Template* template_of_kernel(std::string_view name, std::string_view kernel) {
+    return law_at(key_of(name, kernel));
+}
+
+std::string kernel_key(std::string_view name) {
+    constexpr std::string_view hidden = "(anonymous namespace)";
+    if (name.starts_with("void ")) name.remove_prefix(5);
+    std::size_t end = name.find('<');
+    // A parenthesis of a namespace is no list of arguments.
+    for (std::size_t place = name.find('('); place != name.npos;
+         place = name.find('(', place + 1)) {
+        if (name.substr(place).starts_with(hidden)) continue;
+        end = std::min(end, place);
+        break;
+    }
+    std::string_view base = name.substr(0, end);
+    while (base.ends_with(' ')) base.remove_suffix(1);
+    if (const std::size_t scope = base.rfind("::"); scope != base.npos) {
+        base.remove_prefix(scope + 2);
+        name.remove_prefix(scope + 2);
+    }
+    const auto is_digit = [](char letter) { return letter >= '0' && letter <= '9'; };
+    for (std::size_t i = 0; i + 1 < base.size(); ++i) {  // a tile: "128x64"
+        if (base[i] != 'x' || i == 0 || !is_digit(base[i - 1]) || !is_digit(base[i + 1])) continue;
+        return std::string(base.substr(0, base.find_last_not_of("0123456789_", i - 1) + 1));
+    }
+    std::string_view numbers = name.substr(std::min(base.size(), name.size()));
+    if (!numbers.starts_with('<')) return std::string(base);
+    numbers = numbers.substr(0, numbers.find_first_not_of("<0123456789, "));
+    numbers = numbers.substr(0, numbers.find_last_of("0123456789") + 1);
+    return std::string(base) + std::string(numbers);
 }
 
 TemplateTime time_of(const Template& law, const Counts& counts, const model::Machine& machine,

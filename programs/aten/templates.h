@@ -28,6 +28,7 @@ namespace ridge::programs {
 
 struct Template {
     std::vector<std::string> operators{};
+    std::string kernel{};  ///< only for calls whose longest kernel has this name
     Time fixed{};
     double bytes = 0.0;                        ///< times of the bytes at the DRAM bandwidth
     double rule = 0.0;                         ///< times of what the model's own rule says
@@ -47,6 +48,13 @@ enum class LawOf : std::uint8_t { shapes, launches, kernels };
 
 /// The law of an operator, by its name without "aten::" and the '_' of in-place forms; null: none.
 [[nodiscard]] const Template* template_of(std::string_view name, LawOf which = LawOf::shapes);
+
+/// The law of calls whose longest kernel has this name; null: none.
+[[nodiscard]] const Template* template_of_kernel(std::string_view name, std::string_view kernel);
+
+/// What of a kernel's name tells templates apart: without namespaces, the tile and all arguments but numbers in
+/// front, "reduce_kernel<512, 1" or "nvjet_tst".
+[[nodiscard]] std::string kernel_key(std::string_view name);
 
 struct TemplateTime {
     Time time;

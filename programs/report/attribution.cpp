@@ -40,7 +40,10 @@ class Owners {
     }
     bool known(TextId name) {
         std::int32_t& answer = known_[static_cast<std::size_t>(name)];
-        if (answer == unasked) answer = is_known(trace_.text(name)) ? 1 : 0;
+        if (answer == unasked) {
+            const std::string_view text = trace_.text(name);
+            answer = is_known(text) || has_law(text) ? 1 : 0;
+        }
         return answer == 1;
     }
 

@@ -14,7 +14,8 @@
 namespace ridge::programs {
 namespace {
 
-/// The element type in a kernel's name, the only source of it for lists of tensors.
+/// The element type in a kernel's name, the only source of it for lists of tensors. Of the types of C++ the first
+/// counts: scalars, such as the learning rate of fused optimizers, follow in wider types.
 ElementType type_in(std::string_view kernel) {
     struct Sign {
         std::string_view text;
@@ -25,13 +26,17 @@ ElementType type_in(std::string_view kernel) {
         Sign{"bf16", ElementType::bf16},           Sign{"f16", ElementType::fp16},
         Sign{"_tst_", ElementType::bf16},          Sign{"_hsh_", ElementType::fp16},
         Sign{"OpaqueType<1u>", ElementType::int8}, Sign{"OpaqueType<2u>", ElementType::bf16},
-        Sign{"OpaqueType<4u>", ElementType::fp32}, Sign{"OpaqueType<8u>", ElementType::int64},
-        Sign{"double", ElementType::fp64},         Sign{"float", ElementType::fp32},
-        Sign{"long", ElementType::int64}};
+        Sign{"OpaqueType<4u>", ElementType::fp32}, Sign{"OpaqueType<8u>", ElementType::int64}};
     for (const Sign& sign : signs) {
         if (kernel.find(sign.text) != std::string_view::npos) return sign.type;
     }
-    return ElementType::unknown;
+    constexpr std::array words{Sign{"double", ElementType::fp64}, Sign{"float", ElementType::fp32},
+                               Sign{"long", ElementType::int64}};
+    const auto* const first =
+        std::min_element(words.begin(), words.end(), [kernel](const Sign& a, const Sign& b) {
+            return kernel.find(a.text) < kernel.find(b.text);
+        });
+    return kernel.find(first->text) == kernel.npos ? ElementType::unknown : first->type;
 }
 
 /// The direction of a copy between the GPU and the host; empty: the copy stays on one side.
@@ -238,7 +243,9 @@ class RowBuilder {
         if (!found) found = counted_work(kernel(longest));
         row.parts = kernel_parts(call, type_in(row.kernel), kernels_seen(instance));
         if (found) {
-            take_launches(*found, launched(instance));
+            Launched kernels = launched(instance);
+            kernels.longest = kernel_key(row.kernel);
+            take_launches(*found, kernels);
             take_kernels(*found, row.parts);
             take(row, *found);
         } else {

@@ -2,6 +2,7 @@
 """How well `ridge trace` predicts the recorded programs, and what it says that a wrong one would save (docs/traces.md).
 
     scripts/accuracy/programs.py --ridge build/dev/ridge records/torch-programs records/torch-programs-judge
+    scripts/accuracy/programs.py --ridge build/dev/ridge --traces other/*.json.gz    (attributed, predicted, error of each)
 
 A folder has NAME.json.gz and h200.csv of scripts/measure/torch-programs.py. For each program: the error weighted by operator, that of
 the total, the share of kernel time within the 80 % band, and the share that is predicted; then means by half, and the pairs: the time
@@ -62,12 +63,25 @@ def pair_line(name, reports, steps):
             f"{100 * ((before - saved) / after - 1):+.0f} %")
 
 
+def print_traces(ridge, paths):
+    for path in paths:
+        report = report_of(ridge, path)
+        found = figures(report)
+        judged = (f"error {100 * found['error']:5.1f} %  total {100 * found['total']:+6.1f} %  in band {100 * found['band'] / found['predicted']:3.0f} %"
+                  if found else "nothing predicted")
+        slower = sum(each["kind"] == "slower" for each in report["savings"])
+        print(f"{path.name.removesuffix('.json.gz'):36s} {report['gpu']:10s} attributed {100 * report['attributed_share']:3.0f} %  "
+              f"predicted {100 * report['modelled_share']:3.0f} %  {judged}  slower: {slower}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="+", type=pathlib.Path)
+    parser.add_argument("folders", nargs="*", type=pathlib.Path)
+    parser.add_argument("--traces", nargs="+", default=[], type=pathlib.Path, help="traces without measured steps")
     parser.add_argument("--ridge", default="build/dev/ridge")
     parser.add_argument("--part", choices=("A", "B"), help="only this half of the programs that judge")
     options = parser.parse_args()
+    print_traces(options.ridge, options.traces)
     steps, reports, halves = {}, {}, collections.defaultdict(list)
     for folder in options.folders:
         with open(folder / "h200.csv", encoding="utf-8") as file:

@@ -39,7 +39,7 @@ class Part:
         counts = part["counts"]
         turns = math.ceil(max(1.0, counts.get("channels", 0.0)) / SMS)
         self.group, self.program, self.time, self.share = group, program, max(part["measured_us"], 0.3), share
-        self.rule = 0.0
+        self.rule, self.name = 0.0, ""
         self.terms = [counts["launches"] / CLOCK * 1e6, 0.0, 0.0, counts.get("bytes", 0.0) / BANDWIDTH * 1e6]
         self.terms += [counts.get(each, 0.0) / (SMS * CLOCK) * 1e6 for each in SPREAD]
         self.terms += [turns * counts.get(each, 0.0) / CLOCK * 1e6 for each in TURNS]

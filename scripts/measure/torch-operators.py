@@ -33,7 +33,7 @@ import time
 FIELDS = ["case", "name", "op", "inputs", "cold_us", "warm_us", "spread", "calls", "kernels"]
 STATES = ("cold", "warm", "warm", "cold", "warm")
 ON_GPU = ("kernel", "gpu_memcpy", "gpu_memset")
-LONGEST_NAME = 180
+LONGEST_NAME, LONGEST_OF_LISTS = 180, 280  # the types of lists of tensors stand far behind
 
 
 def text_of(value):
@@ -49,8 +49,8 @@ def inputs_of(arguments):
 def kernels_of(events):
     found = []
     for event in events:
-        arguments = event.get("args", {})
-        found.append([event["name"].removeprefix("void ")[:LONGEST_NAME], arguments.get("grid", []),
+        arguments, name = event.get("args", {}), event["name"].removeprefix("void ")
+        found.append([name[:LONGEST_OF_LISTS if "multi_tensor_apply" in name else LONGEST_NAME], arguments.get("grid", []),
                       arguments.get("block", []), arguments.get("registers per thread", 0),
                       arguments.get("shared memory", 0), round(event["dur"], 3)])
     return found

@@ -56,15 +56,42 @@ TEST_CASE("the kernels of a convolution count what their blocks go through", "[k
     CHECK(parts[0].counts[Count::blocks] == 48);
     const Counts& counts = parts[1].counts;
     CHECK(parts[1].law == "kernel.xmma_forward.16");
-    // 1024 pixels and 24 filters in tiles of 64 x 32: 16 blocks with 72 products along k.
+    // 1024 pixels and 24 filters in tiles of 64 x 32: 16 blocks with 9 taps, each of 8 channels and 56 zeros.
     CHECK(counts[Count::window] == 1024.0 * 24 * 72);
-    CHECK(counts[Count::padded] == 1024.0 * 32 * 72);
-    CHECK(counts[Count::depth] == 72);
-    CHECK(counts[Count::tiled] == 64.0 * 32 * 72);
+    CHECK(counts[Count::padded] == 1024.0 * 32 * 9 * 64);
+    CHECK(counts[Count::depth] == 9 * 64);
+    CHECK(counts[Count::tiled] == 64.0 * 32 * 9 * 64);
     CHECK(kernel_parts(
               parse_call("aten::mm", R"(["float","float"]|[[8,4],[4,2]]|[[4,1],[2,1]]|["",""])"),
               ElementType::unknown, kernels)
               .empty());
+}
+
+TEST_CASE("a step along k and groups side by side stand in a kernel's name", "[kernel_parts]") {
+    const auto tile = [](std::string_view name) { return tile_of(name, false).value_or(Tile{}); };
+    CHECK(tile("xmma_tilesize128x64x32_stage4_warpsize4x1x1_g16_tensor16x8x16").depth == 32);
+    CHECK(tile("xmma_tilesize128x64x32_stage4_warpsize4x1x1_g16_tensor16x8x16").groups == 16);
+    CHECK(tile("cutlass_80_tensorop_s1688gemm_64x128_32x6_nn_align4").depth == 32);
+    CHECK(tile("nvjet_sm90_hsh_128x64_64x4_1x2_h_bz").depth == 64);
+    CHECK(tile("nvjet_sm90_hsh_128x64_h_bz_g").depth == 0);
+    CHECK(tile("nvjet_sm90_hsh_128x64_h_bz_g").groups == 1);
+}
+
+TEST_CASE("blocks tell the two products of a gradient apart", "[kernel_parts]") {
+    // 4096 pixels, 64 channels and 128 filters of one tap: the inputs' gradient is 4096 x 64 x 128, the weights' 128 x 64 x 4096.
+    const Call call = parse_call(
+        "aten::convolution_backward",
+        R"(["float","float","float","","ScalarList","ScalarList","ScalarList","Scalar","ScalarList","Scalar","ScalarList"]|)"
+        R"([[1,128,64,64],[1,64,64,64],[128,64,1,1],[],[],[],[],[],[],[],[]]|)"
+        R"([[524288,4096,64,1],[262144,4096,64,1],[64,1,1,1],[],[],[],[],[],[],[],[]]|)"
+        R"(["","","","[0]","[1, 1]","[0, 0]","[1, 1]","False","[0, 0]","1","[True, True, False]"])");
+    const std::array kernels{
+        KernelSeen{"cutlass_80_tensorop_s1688gemm_64x64_16x6_nn", 64, 64 * 128},
+        KernelSeen{"cutlass_80_tensorop_s1688gemm_64x64_32x6_nt", 2, 2 * 128}};
+    const auto parts = kernel_parts(call, ElementType::unknown, kernels);
+    REQUIRE(parts.size() == 2);
+    CHECK(parts[0].counts[Count::depth] == 128);
+    CHECK(parts[1].counts[Count::depth] == 4096);
 }
 
 TEST_CASE("a form of convolution is the sum of its kernels where each has a law",

@@ -28,6 +28,7 @@ TEST_CASE("counts follow from shapes, strides and types", "[templates]") {
     CHECK(added[Count::values] == 12800);
     CHECK(added[Count::table] == 800);
     CHECK(added[Count::collisions] == 12800 * 4);  // sixteen meet in one place
+    CHECK(added[Count::meetings] == 16);
     CHECK(added[Count::wide] == 12800);
     CHECK(added[Count::narrow] == 0);
 
@@ -47,6 +48,47 @@ TEST_CASE("counts follow from shapes, strides and types", "[templates]") {
                   ElementType::unknown);
     CHECK(images[Count::results] == 2 * 3 * 256);
     CHECK(images[Count::planes] == 128);
+}
+
+TEST_CASE("an index is computed for each dimension of the loop over all tensors", "[templates]") {
+    const auto indexed = [](const char* name, const char* inputs) {
+        return counts_of(counted_call(name, inputs), ElementType::unknown)[Count::indexed];
+    };
+    CHECK(indexed("aten::mul", R"(["float","float"]|[[64,32],[64,32]]|[[32,1],[32,1]]|["",""])") ==
+          0);
+    // Alike in another order, and along one dimension of the other tensor.
+    CHECK(indexed("aten::mul", R"(["float","float"]|[[64,32],[64,32]]|[[1,64],[1,64]]|["",""])") ==
+          0);
+    CHECK(indexed("aten::mul", R"(["float","float"]|[[64,32],[32]]|[[32,1],[1]]|["",""])") ==
+          2 * 2048);
+    // Heads before tokens: [2, 3, 4, 8] into [2, 4, 3, 8]; the first two dimensions of either side do not join.
+    CHECK(indexed("aten::copy_",
+                  R"(["float","float"]|[[2,3,4,8],[2,3,4,8]]|[[96,32,8,1],[96,8,24,1]]|["",""])") ==
+          4 * 192);
+    // Every second element: one dimension with gaps.
+    CHECK(indexed("aten::neg", R"(["float"]|[[100]]|[[2]]|[""])") == 100);
+    // A sum over rows has what remains and what goes.
+    CHECK(
+        indexed(
+            "aten::sum",
+            R"(["float","ScalarList","Scalar",""]|[[64,32],[],[],[]]|[[32,1],[],[],[]]|["","[0]","False",""])") ==
+        2 * 2048);
+}
+
+TEST_CASE("a kernel's name tells templates apart", "[templates]") {
+    CHECK(kernel_key("void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, unsigned "
+                     "int, 4, 64, 64>(float*)") == "CatArrayBatchedCopy");
+    CHECK(kernel_key("void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float>>(int)") ==
+          "reduce_kernel<512, 1");
+    CHECK(kernel_key("nvjet_sm90_tst_128x256_64x4_1x2_h_bz_coopA_NNT") == "nvjet_sm90_tst");
+    CHECK(kernel_key("Memcpy DtoD (Device -> Device)") == "Memcpy DtoD");
+    CHECK(kernel_key("") == "");
+    CHECK(kernel_key("::<") == "");
+    // The one that moves rows of vectors has a law of its own; no other kernel takes it.
+    REQUIRE(template_of_kernel("index", "vectorized_gather_kernel<16") != nullptr);
+    CHECK(template_of_kernel("index", "vectorized_gather_kernel<16") !=
+          template_of("index", LawOf::launches));
+    CHECK(template_of_kernel("index", "nobody") == nullptr);
 }
 
 TEST_CASE("a convolution's law is named by direction, form, width and layout", "[templates]") {
