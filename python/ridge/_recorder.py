@@ -203,6 +203,10 @@ def _inputs_text(func: Any, args: Any, kwargs: dict[str, Any], out: Any) -> str:
         dims.append(size)
         strides.append(steps)
         values.append(text)
+    if func._schema.name == "aten::index" and dims[0]:  # the dimension that is indexed goes first, as a list of indices tells by its gaps
+        place = next((number for number, index in enumerate(args[1]) if index is not None), 0)
+        order = [place, *(number for number in range(len(dims[0])) if number != place)]
+        dims[0], strides[0] = [dims[0][number] for number in order], [strides[0][number] for number in order]
     return "|".join(_json(part) for part in (types, dims, strides, values))
 
 

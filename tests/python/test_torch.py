@@ -44,6 +44,17 @@ class Estimates(unittest.TestCase):
         shapes = {row["name"]: row["shape"] for row in report.to_dict()["operators"]}
         self.assertIn("[3]", shapes["aten::exp"])
 
+    def test_an_index_of_the_last_dimension(self):
+        from ridge.torch import estimate
+
+        class Columns(torch.nn.Module):
+            def forward(self, x, place):
+                return x[:, place]
+
+        x, place = torch.randn(2, 150000), torch.randint(0, 150000, (150000,))
+        report = estimate(Columns(), x, place, gpu=GPU)
+        self.assertLess(report.gpu_time_us, 100.0)  # 300,000 elements, not 150,000 rows of them
+
     def test_workspace_of_a_convolution(self):
         from ridge.torch import estimate
 
