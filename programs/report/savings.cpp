@@ -265,10 +265,13 @@ class FusionFinder {
 };
 
 /// Rows that took longer than the upper end of their band. A data sheet says what a GPU could reach, not
-/// what its library reaches: no verdict rests on it alone.
-void add_slower(const Rows& rows, std::vector<Saving>& found) {
+/// what its library reaches: no verdict rests on it alone. Nor on two trips to DRAM for each kernel:
+/// whether its code and what it reads lie in the L2 depends on what ran before.
+void add_slower(const Rows& rows, const model::Machine& machine, std::vector<Saving>& found) {
+    const Time trips = 2.0 * machine.dram_latency.value_or(Time{});
     for (const OperatorRow& row : rows.rows) {
         if (!row.predicted || row.measured <= row.high || row.basis != Basis::shapes) continue;
+        if (row.measured <= *row.predicted + static_cast<double>(row.kernels) * trips) continue;
         if (row.evidence < model::Grade::related) continue;
         found.push_back({.kind = SavingKind::slower,
                          .what = with_shape(row),
@@ -302,7 +305,7 @@ std::vector<Saving> savings_of(const Trace& trace, const std::vector<Instance>& 
                                Rows& rows, const Timeline& timeline,
                                const model::Machine& machine) {
     std::vector<Saving> found = FusionFinder(trace, instances, rows, machine).savings();
-    add_slower(rows, found);
+    add_slower(rows, machine, found);
     add_copies(rows, found);
     for (OperatorRow& row : rows.rows) row.avoidable = std::min(row.avoidable, row.measured);
     const auto add_whole = [&found](SavingKind kind, std::string what, std::int64_t count,
