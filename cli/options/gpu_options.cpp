@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <utility>
 
 #include "cli/console/table.h"
 #include "cli/options/command_line.h"
@@ -57,10 +58,9 @@ std::vector<std::string> GpuOptions::names() const {
         if (comma == std::string_view::npos) break;
         rest.remove_prefix(comma + 1);
     }
-    for (auto file = files_.rbegin(); names.empty() && file != files_.rend(); ++file) {
-        model::Catalogue catalogue = model::catalogue();
-        const std::string described = catalogue.add_file(*file);
-        if (!described.empty()) names.push_back(described);
+    if (names.empty()) {
+        if (std::string of_file = described(); !of_file.empty())
+            names.push_back(std::move(of_file));
     }
     if (names.empty()) {
         if (const auto usual = default_gpu()) names.push_back(usual->name);
@@ -69,6 +69,20 @@ std::vector<std::string> GpuOptions::names() const {
         throw InputError("gpu is missing", {}, "give --gpu NAME; `ridge gpus` lists the names");
     }
     return names;
+}
+
+/// The GPU of the last file that is about one; empty if all are about software.
+std::string GpuOptions::described() const {
+    std::string name;
+    for (auto file = files_.rbegin(); name.empty() && file != files_.rend(); ++file) {
+        model::Catalogue catalogue = model::catalogue();
+        name = catalogue.add_file(*file);
+    }
+    return name;
+}
+
+bool GpuOptions::given() const {
+    return !gpu_.empty() || !described().empty();
 }
 
 WantedGpu GpuOptions::wanted() const {

@@ -24,7 +24,7 @@ class GpuOptions {
     /// All GPUs named by --gpu, separated by commas.
     [[nodiscard]] std::vector<std::string> names() const;
     /// Whether this command line names a GPU.
-    [[nodiscard]] bool given() const { return !gpu_.empty() || !files_.empty(); }
+    [[nodiscard]] bool given() const;
     /// Whether there is a GPU, even if only by default.
     [[nodiscard]] bool known() const { return given() || default_gpu().has_value(); }
     /// For reading records: if a GPU is named, only its records are read. Rows of tables that name
@@ -42,6 +42,7 @@ class GpuOptions {
     [[nodiscard]] model::View view() const;
 
   private:
+    [[nodiscard]] std::string described() const;
     void add_variants(model::Catalogue& catalogue) const;
     void require_effect(const model::Catalogue& catalogue) const;
     void require_known_default(const model::Catalogue& catalogue) const;
