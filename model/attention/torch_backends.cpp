@@ -350,7 +350,8 @@ BackendTime serial_time(const Attention& op, const Work& work, const Execution& 
         time.launch += code.passes * Bytes::from_base(gradients) /
                        (machine.dram_bandwidth * machine.torch_attention->backends.dram);
     }
-    time.total = time.launch + time.blocks + time.pipes + time.dram;
+    time.total =
+        time.launch + combined({time.blocks, time.pipes, time.dram}, Overlap{code.overlap});
     return time;
 }
 

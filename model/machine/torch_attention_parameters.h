@@ -76,6 +76,7 @@ struct SerialCommonCode {
                                ///< multiprocessor
     double tail = 0.0;         ///< share of the longest block that is added when a mask makes
                                ///< blocks uneven
+    double overlap = 1.0;      ///< how far walk, lock and DRAM overlap: exponent of their norm
     double start = 0.0;        ///< clocks of the kernel beyond an empty one
     double cold = 0.0;         ///< additional clocks when operands come from DRAM
     double product = 0.0;      ///< clocks of each of the three additional kernels for fp32 products

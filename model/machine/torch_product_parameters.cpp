@@ -30,10 +30,10 @@ constexpr Section<Set> product_code(std::string_view path, std::string_view titl
 // clang-format off
 constexpr std::array product_rows{
     count_of_clocks<&ProductCode::start>("start", clocks, "clocks by which a product starts later than the library's", {none, none, none, none, none, records, none}, required),
-    parameter<&ProductCode::k_step>("k_step", factor, "factor on the time of a step along k", {records, none, as(0), none, none, records, records}, required),
+    parameter<&ProductCode::k_step>("k_step", factor, "factor on the time of a step along k", {records, none, records, none, none, records, records}, required),
     parameter<&ProductCode::issue>("issue", factor, "factor on the share of the peak that the main loop issues", {none, none, records, records, none, none, records}, required),
     parameter<&ProductCode::store>("store", factor, "factor on the rate at which results are stored", {records, records, records, records, none, none, none}, required),
-    parameter<&ProductCode::second_kernel>("second_kernel", factor, "factor on the time to add the partial sums of a split k", {none, none, none, none, records, as(4), none}, required),
+    parameter<&ProductCode::second_kernel>("second_kernel", factor, "factor on the time to add the partial sums of a split k", {none, none, none, none, records, records, none}, required),
 };
 constexpr std::array product_sections{
     product_code<&TorchProductCode::aligned, ProductCode>("torch.product.aligned", "products of 16 bits, rows at 16 bytes", product_rows),
@@ -46,8 +46,8 @@ constexpr std::array product_sections{
 };
 
 constexpr std::array integer_tile_rows{
-    count_of_clocks<&IntegerTileCode::step>("step", clocks, "clocks of a step along k", {records, records, records, records, records, as(2), records}, required),
-    count_of_clocks<&IntegerTileCode::store>("store", clocks, "clocks to store the results of a tile", {records, records, records, as(1), records, none, records}, required),
+    count_of_clocks<&IntegerTileCode::step>("step", clocks, "clocks of a step along k", everywhere(records), required),
+    count_of_clocks<&IntegerTileCode::store>("store", clocks, "clocks to store the results of a tile", {records, records, records, records, records, none, records}, required),
     count_of_clocks<&IntegerTileCode::start>("start", clocks, "clocks of the kernel beyond an empty one", {none, records, none, records, none, records, records}, required),
 };
 constexpr std::array integer_tile_sections{
@@ -69,7 +69,7 @@ constexpr std::array integer_sections{
 };
 
 constexpr std::array walk_rows{
-    parameter<&WalkCode::step>("step", factor, "time of a load that waits for the previous one, in loads", {records, records, records, as(1)}, required),
+    parameter<&WalkCode::step>("step", factor, "time of a load that waits for the previous one, in loads", everywhere(records), required),
     count_of_clocks<&WalkCode::result>("result", clocks, "clocks to form a block's results", {none, records, none, records}, required),
     parameter<&WalkCode::slots>("slots", slots_of_lanes, "lane slots of a multiply-add", {records, records, none, none}, required),
     parameter<&WalkCode::unpack>("unpack", slots_of_lanes, "lane slots of an element of B that a block unpacks", {none, none, records, records}, required),
@@ -91,13 +91,16 @@ constexpr std::array walks_sections{
 
 constexpr std::array dots_rows{
     parameter<&DotsCode::two>("two", factor, "time of a load of the variant for two rows, in loads", everywhere(records), required),
+    parameter<&DotsCode::three>("three", factor, "the same for three rows", everywhere(records), required),
     parameter<&DotsCode::four>("four", factor, "the same for four rows", everywhere(records), required),
     parameter<&DotsCode::six>("six", factor, "the same for six rows", everywhere(records), required),
     parameter<&DotsCode::eight>("eight", factor, "the same for eight rows", everywhere(records), required),
-    parameter<&DotsCode::ten>("ten", factor, "the same for ten and fourteen rows, and for three in the variant for four", everywhere(records), required),
+    parameter<&DotsCode::ten>("ten", factor, "the same for ten rows", everywhere(records), required),
+    parameter<&DotsCode::fourteen>("fourteen", factor, "the same for fourteen rows", everywhere(records), required),
     count_of_clocks<&DotsCode::result>("result", clocks, "clocks to form a block's results", everywhere(records), required),
     parameter<&DotsCode::slots>("slots", slots_of_lanes, "lane slots of a multiply-add", everywhere(records), required),
     parameter<&DotsCode::half_step>("half_step", factor, "time of a load of 16 bits, over one of fp32", everywhere(records), required),
+    count_of_clocks<&DotsCode::half_result>("half_result", clocks, "clocks to form a block's results, 16 bits", everywhere(records), required),
     parameter<&DotsCode::half_slots>("half_slots", slots_of_lanes, "lane slots of a multiply-add, 16 bits", everywhere(records), required),
     parameter<&DotsCode::dram>("dram", factor, "share of the DRAM time that no other block hides", everywhere(records), required),
     parameter<&DotsCode::moved>("moved", exponent_of_norm, "how far slots, DRAM and L2 overlap: exponent of their norm", everywhere(records), required),
@@ -130,9 +133,9 @@ constexpr std::array thin_tiles_sections{
 };
 
 constexpr std::array vector_rows{
-    parameter<&VectorCode::l2>("l2", factor, "time over that of the traffic through the L2", {records, as(0), records, as(2)}, required),
-    count_of_clocks<&VectorCode::start>("start", clocks, "clocks of the kernel beyond its first load", {records, records, as(1), as(1)}, required),
-    parameter<&VectorCode::walk>("walk", factor, "time per 1000 elements along k, in loads", {records, records, records, as(1)}, required),
+    parameter<&VectorCode::l2>("l2", factor, "time over that of the traffic through the L2", everywhere(records), required),
+    count_of_clocks<&VectorCode::start>("start", clocks, "clocks of the kernel beyond its first load", everywhere(records), required),
+    parameter<&VectorCode::walk>("walk", factor, "time per 1000 elements along k, in loads", everywhere(records), required),
 };
 constexpr std::array vector_sections{
     product_code<&TorchProductCode::vector_columns, VectorCode>("torch.product.vector.columns", "one row, B by columns", vector_rows),
@@ -142,8 +145,13 @@ constexpr std::array vector_sections{
 };
 
 constexpr std::array crumbs_rows{
-    count_of_clocks<&CrumbsCode::start>("start", clocks, "clocks of both kernels beside the parts", everywhere(records), required),
-    count_of_clocks<&CrumbsCode::part>("part", clocks, "clocks of each part of k", everywhere(records), required),
+    count_of_clocks<&CrumbsCode::columns_264>("columns_264", clocks, "clocks with 264 parts, B by columns", everywhere(records), required),
+    count_of_clocks<&CrumbsCode::columns_132>("columns_132", clocks, "clocks with 132 parts, B by columns", everywhere(records), required),
+    count_of_clocks<&CrumbsCode::columns_88>("columns_88", clocks, "clocks with 88 parts, B by columns", everywhere(records), required),
+    count_of_clocks<&CrumbsCode::columns_66>("columns_66", clocks, "clocks with 66 parts, B by columns", everywhere(records), required),
+    count_of_clocks<&CrumbsCode::columns_44>("columns_44", clocks, "clocks with 44 parts, B by columns", everywhere(records), required),
+    count_of_clocks<&CrumbsCode::rows_264>("rows_264", clocks, "clocks with 264 parts, B by rows", everywhere(records), required),
+    count_of_clocks<&CrumbsCode::rows_176>("rows_176", clocks, "clocks with 176 parts, B by rows", everywhere(records), required),
 };
 constexpr std::array crumbs_sections{
     product_code<&TorchProductCode::crumbs, CrumbsCode>("torch.product.crumbs", "small products of few rows of fp32", crumbs_rows),

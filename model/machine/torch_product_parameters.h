@@ -56,16 +56,19 @@ struct WalksCode {
 
 /// Few rows, B by columns: a block forms 8 columns as dot products. (eq. M26)
 struct DotsCode {
-    double two = 0.0;  ///< a load of the variant for two rows, in loads
+    double two = 0.0;    ///< a load of the variant for two rows, in loads
+    double three = 0.0;  ///< three rows in the variant for four
     double four = 0.0;
     double six = 0.0;
     double eight = 0.0;
-    double ten = 0.0;     ///< also fourteen, and three rows in the variant for four
+    double ten = 0.0;
+    double fourteen = 0.0;
     double result = 0.0;  ///< clocks
     double slots = 0.0;   ///< of a multiply-add
     double half_step = 0.0;
-    double half_slots = 0.0;  ///< of a multiply-add
-    double dram = 0.0;        ///< share of the DRAM time, beside the rounds
+    double half_result = 0.0;  ///< clocks
+    double half_slots = 0.0;   ///< of a multiply-add
+    double dram = 0.0;         ///< share of the DRAM time, beside the rounds
     double moved = 1.0;
     double rounds = 1.0;
 };
@@ -95,10 +98,15 @@ struct VectorCode {
     double walk = 0.0;   ///< loads per 1000 elements along k, which count by their square root
 };
 
-/// Products that are cut into more parts than k has steps. (eq. M26)
+/// Products that are cut into more parts than k has steps, by number of parts. (eq. M26)
 struct CrumbsCode {
-    double start = 0.0;  ///< clocks
-    double part = 0.0;   ///< clocks of each part
+    double columns_264 = 0.0;  ///< clocks
+    double columns_132 = 0.0;  ///< clocks
+    double columns_88 = 0.0;   ///< clocks
+    double columns_66 = 0.0;   ///< clocks
+    double columns_44 = 0.0;   ///< clocks
+    double rows_264 = 0.0;     ///< clocks
+    double rows_176 = 0.0;     ///< clocks
 };
 
 /// Values that all products have in common. (eq. M25, M26)

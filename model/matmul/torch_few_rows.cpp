@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <initializer_list>
 
 #include "model/core/product_rows.h"
 #include "model/core/real.h"
@@ -34,27 +33,29 @@ Kernel dots_kernel(const Matmul& op, const DotsCode& code) {
     const bool half = bits_of(op.type) == 16;
     const std::int64_t rows = op.m;
     const auto of = [&](double held, double step, double resident) {
-        return Kernel{8,
-                      held,
-                      128,
-                      half ? code.half_step * step : step,
-                      resident,
-                      code.result,
-                      half ? code.half_slots : code.slots};
+        return half ? Kernel{8,
+                             held,
+                             128,
+                             code.half_step * step,
+                             resident,
+                             code.half_result,
+                             code.half_slots}
+                    : Kernel{8, held, 128, step, resident, code.result, code.slots};
     };
     if (rows <= 2) return of(2, code.two, 6);
-    if (rows == 3) return of(4, code.ten, 8);
+    if (rows == 3) return of(4, code.three, 8);
     if (rows == 4) return of(4, code.four, 5);
     if (rows <= 6 || rows == 11 || rows == 12) return of(6, code.six, 5);
     if (rows <= 8 || rows > 14) return of(8, code.eight, 5);
-    return of(rows <= 10 ? 10 : 14, code.ten, 5);
+    return rows <= 10 ? of(10, code.ten, 5) : of(14, code.fourteen, 5);
 }
 
 /// The walk for B by rows, with 128 or 256 threads: up to 8 rows of A in a block; more than 5 rows
 /// take two blocks, 15 and more take four.
 Kernel walk_kernel(const Matmul& op, const TorchProductCode& all) {
     const WalkThreadsChoice& choice = all.choice.walk_threads;
-    const bool is_long = op.k > choice.long_depth && op.batch == 1;
+    const bool is_long =
+        op.k > choice.long_depth && (op.batch == 1 || op.batch * op.n > choice.batch_columns);
     const bool half = bits_of(op.type) == 16;
     const WalkCode& code = is_long ? (half ? all.long_walk_16bit : all.long_walk)
                                    : (half ? all.short_walk_16bit : all.short_walk);
@@ -76,31 +77,38 @@ Kernel thin_kernel(const Matmul& op, const TorchProductCode& all, bool tensor) {
 struct Crumbs {
     Tile tile;
     std::int32_t parts;
+    double CrumbsCode::*clocks;
 };
-constexpr Crumbs wide_264{{32, 128, 8}, 264};
-constexpr Crumbs wide_132{{32, 128, 8}, 132};
-constexpr Crumbs square_88{{64, 64, 8}, 88};
-constexpr Crumbs square_44{{64, 64, 8}, 44};
-constexpr Crumbs narrow_176{{32, 32, 8}, 176};
+constexpr Crumbs columns_264{{32, 128, 8}, 264, &CrumbsCode::columns_264};
+constexpr Crumbs columns_132{{32, 128, 8}, 132, &CrumbsCode::columns_132};
+constexpr Crumbs columns_66{{32, 64, 8}, 66, &CrumbsCode::columns_66};
+constexpr Crumbs columns_88{{64, 64, 8}, 88, &CrumbsCode::columns_88};
+constexpr Crumbs columns_44{{64, 64, 8}, 44, &CrumbsCode::columns_44};
+constexpr Crumbs rows_264{{32, 128, 8}, 264, &CrumbsCode::rows_264};
+constexpr Crumbs rows_176{{32, 32, 8}, 176, &CrumbsCode::rows_176};
 
 /// For more than 16 rows: square tiles, three along the columns and one or two along the rows.
 const Crumbs* square_crumbs(const Matmul& op, const CrumbsChoice& c) {
-    const std::int64_t edge = square_88.tile.n;
+    const std::int64_t edge = columns_88.tile.n;
     const bool three = op.n > 2 * edge && op.n <= c.square_columns;
-    if (op.b_layout == Layout::row_major || !three) return nullptr;
-    return op.m <= edge ? &square_88 : &square_44;
+    if (op.b_layout == Layout::row_major || !three || op.m > c.square_rows) return nullptr;
+    return op.m <= edge ? &columns_88 : &columns_44;
+}
+
+const Crumbs* narrow_crumbs(const Matmul& op, const CrumbsChoice& c) {
+    const bool three = op.n > 2 * rows_176.tile.n;
+    return op.b_layout == Layout::row_major && three && op.m >= c.narrow_rows ? &rows_176 : nullptr;
 }
 
 const Crumbs* shaped_crumbs(const Matmul& op, const CrumbsChoice& c) {
     if (op.m > most_few_rows) return square_crumbs(op, c);
     if (op.k < c.least_depth) return nullptr;
-    const bool by_rows = op.b_layout == Layout::row_major;
-    if (op.n <= c.narrow) {
-        return by_rows && op.n > 2 * narrow_176.tile.n ? &narrow_176 : nullptr;
-    }
+    if (op.n <= c.narrow) return narrow_crumbs(op, c);
     if (op.m < c.least_rows) return nullptr;
-    if (op.n <= c.columns_264) return &wide_264;
-    return by_rows ? nullptr : &wide_132;
+    const bool by_rows = op.b_layout == Layout::row_major;
+    if (op.n <= c.columns_264) return by_rows ? &rows_264 : &columns_264;
+    if (by_rows || op.n > c.columns_66) return nullptr;
+    return op.n <= c.columns_132 ? &columns_132 : &columns_66;
 }
 
 const Crumbs* crumbs_of(const Matmul& op, const CrumbsChoice& c) {
@@ -115,44 +123,78 @@ bool is_biased(const Matmul& op) {
 
 /// Whether cuBLAS uses dot products: B by columns, 2 to 16 rows of fp32.
 bool takes_dots(const Matmul& op, const DotsChoice& c) {
-    if (op.batch > 1) return op.k > c.batch_depth;
-    if (is_biased(op)) return op.m * op.n <= c.bias_results && op.k <= c.bias_depth;
-    if (op.m <= c.few_rows) return op.n > c.few_columns || op.k <= c.few_depth;
-    return op.m <= c.most_rows && op.k <= op.n && op.n <= c.most_columns;
+    const std::int64_t results = op.batch * op.m * op.n;
+    const std::int64_t weights = op.n * op.k;
+    if (op.batch > 1) {
+        return op.k > c.batch_depth && results > c.batch_fewest && results <= c.batch_most;
+    }
+    if (is_biased(op)) {
+        if (results > c.bias_results) return op.m <= c.bias_rows;
+        return op.k <= c.bias_depth || op.m <= c.bias_few_rows ||
+               real(op.k) <= c.bias_shape * real(op.n);
+    }
+    if (op.m <= c.few_rows) {
+        return op.n > c.few_columns ? weights <= c.few_weights : op.k <= c.few_depth;
+    }
+    if (op.k <= c.short_depth) return weights <= c.short_weights;
+    return op.m <= c.most_rows && op.k <= op.n && op.n <= c.most_columns &&
+           weights > c.fewest_weights;
+}
+
+/// Whether cuBLAS walks along k: B by rows.
+bool takes_walk(const Matmul& op, const WalkChoice& c) {
+    const std::int64_t results = op.batch * op.m * op.n;
+    const std::int64_t weights = op.n * op.k;
+    const double depth = real(op.k) / real(op.n);
+    if (op.batch > 1) {
+        return weights > c.batch_weights && (op.m <= c.batch_rows || results > c.batch_results);
+    }
+    if (is_biased(op)) {
+        if (op.k > c.bias_depth) return depth <= c.bias_shape && results <= c.bias_results;
+        if (op.m <= c.bias_rows) return depth <= c.bias_few_shape || weights <= c.bias_few_weights;
+        return results > c.bias_fewest || weights <= c.bias_weights;
+    }
+    if (depth <= c.flat) return results <= c.flat_results || op.k <= c.flat_depth;
+    if (depth <= c.middle) {
+        return op.n > c.middle_columns ? results <= c.middle_results : weights <= c.middle_weights;
+    }
+    return op.k <= c.deep_depth || (results > c.deep_results && weights <= c.deep_weights);
 }
 
 /// The kernel for 2 to 16 rows of bf16 that are not multiples of 16 bytes, B by columns.
 FewRows by_columns_bf16(const Matmul& op, const ThinColumnsChoice& c) {
     if (op.batch > 1) {
         if (op.batch * op.n > c.batch_columns) return FewRows::lanes;
-        return op.k > c.batch_depth ? FewRows::dots : FewRows::whole;
+        const bool dots = op.k > c.batch_depth && op.batch * op.m * op.n <= c.batch_results;
+        return dots ? FewRows::dots : FewRows::whole;
     }
     if (c.flat * op.k <= op.n) return FewRows::whole;
     if (op.k > c.deep) return FewRows::parts;
     const bool few = op.m <= c.few_rows;
     if (op.n <= c.narrow) return few ? FewRows::parts : FewRows::dots;
     if (few) return op.k <= c.few_depth ? FewRows::whole : FewRows::dots;
-    return op.m > c.most_rows ? FewRows::parts : FewRows::dots;
+    return op.m > c.most_rows || op.m * op.n <= c.most_results ? FewRows::parts : FewRows::dots;
 }
 
 /// The same for B by rows. With a bias and a k that is not too deep, k is cut into slices that add
 /// up one after the other.
 FewRows by_rows_bf16(const Matmul& op, const ThinRowsChoice& c) {
     if (op.batch > 1) return FewRows::walk;
-    if (op.k <= c.short_depth) return FewRows::walk;
+    if (op.k <= c.short_depth)
+        return op.m * op.n <= c.walk_results ? FewRows::walk : FewRows::whole;
     if (op.n > c.wide) return op.m <= c.walk_rows ? FewRows::walk : FewRows::parts;
-    const bool sliced =
-        is_biased(op) && op.n >= c.slice_columns && real(op.k) <= c.slice_shape * real(op.n);
+    const bool sliced = is_biased(op) && op.n >= c.slice_columns && op.k > c.slice_depth &&
+                        real(op.k) <= c.slice_shape * real(op.n);
     return sliced ? FewRows::slices : FewRows::parts;
 }
 
 FewRows few_rows_fp16(const Matmul& op, const HalvesChoice& c) {
     if (op.batch > 1) return FewRows::whole;
     if (op.b_layout == Layout::column_major) {
-        const bool deep = op.k > c.deep && op.n * op.k > c.fewest_weights;
+        const bool deep = op.k > c.deep && op.n <= c.most_columns && op.n * op.k > c.fewest_weights;
         return deep ? FewRows::parts : FewRows::whole;
     }
-    if (op.k > c.rows_deep) return FewRows::parts;
+    if (op.k > c.rows_deep && c.rows_flat * op.k > op.n) return FewRows::parts;
     return op.m <= c.walk_rows ? FewRows::walk : FewRows::whole;
 }
 
@@ -169,7 +211,9 @@ FewRows few_halves(const Matmul& op, const TorchChoice& choice) {
 /// vectors of 8.
 double parts_of(const Matmul& op, const Kernel& kernel, const PartsChoice& c, double sms) {
     const bool rows = op.b_layout == Layout::row_major;
-    if (op.k % 64 != 0 && op.n * op.k <= c.small) {
+    const bool half = op.type == DataType::fp16;
+    const std::int64_t small = rows ? (half ? c.small_rows_fp16 : c.small_rows) : c.small_columns;
+    if (op.k % 64 != 0 && op.n * op.k <= small) {
         return real(
             ceil_divide(op.k, 8 * ceil_divide(op.k, rows ? c.rows_depth : c.columns_depth)));
     }
@@ -240,7 +284,7 @@ MatmulTime crumbs_time(const MatmulSituation& s) {
     time.tile = chosen.tile;
     time.split = chosen.parts;
     time.kernels = 2;
-    time.total = in_torch(all.crumbs.start + all.crumbs.part * chosen.parts, s.machine);
+    time.total = in_torch(all.crumbs.*chosen.clocks, s.machine);
     time.latency = time.total - time.launch;
     return time;
 }
@@ -252,9 +296,12 @@ MatmulTime slices_time(const MatmulSituation& s) {
     constexpr std::int64_t width = 64;
     const double waves = 2.0 * s.machine.memory->sm_count;
     const double tiles = real(ceil_divide(s.op.n, width));
-    const double slices =
-        std::ceil(s.op.n <= c.thin_columns ? real(s.op.k) / 16.0
-                                           : std::clamp(waves / tiles, 1.0, real(c.most_slices)));
+    const double thin = real(s.op.k) / 16.0;
+    const double slices = std::ceil(
+        s.op.n <= c.thin_columns && s.op.k < c.thin_depth
+            ? thin
+            : std::clamp(waves / tiles, 1.0,
+                         real(tiles <= real(c.few_tiles) ? c.few_slices : c.most_slices)));
     MatmulTime time = traffic_of(s, moved_of(s), 1.0);
     time.tile = {64, static_cast<std::int32_t>(width), 16};
     time.split = static_cast<std::int32_t>(slices);
@@ -328,24 +375,9 @@ MatmulTime blocks_time(const MatmulSituation& s, FewRows chosen) {
     return time;
 }
 
-/// The kernel that takes the least time with a cold L2: the library compares kernels too, and its choice does
-/// not depend on the state of the L2.
-FewRows fastest(const MatmulSituation& asked, std::initializer_list<FewRows> kernels) {
-    MatmulSituation s = asked;
-    s.l2 = L2State::cold;
-    const auto time = [&s](FewRows kernel) {
-        return kernel == FewRows::tiles ? library_matmul_time(s).total
-                                        : few_rows_time(s, kernel).total;
-    };
-    return *std::min_element(kernels.begin(), kernels.end(),
-                             [&time](FewRows a, FewRows b) { return time(a) < time(b); });
-}
-
 }  // namespace
 
-FewRows few_rows_kernel(const MatmulSituation& s) {
-    const Matmul& op = s.op;
-    const TorchChoice& choice = s.machine.torch_product->choice;
+FewRows few_rows_kernel(const Matmul& op, const TorchChoice& choice) {
     if (bits_of(op.type) == 16) return few_halves(op, choice);
     const bool single = op.type == DataType::fp32;
     if (!single && op.type != DataType::tf32) return FewRows::tiles;
@@ -356,7 +388,7 @@ FewRows few_rows_kernel(const MatmulSituation& s) {
     if (op.b_layout == Layout::column_major) {
         return takes_dots(op, choice.dots) ? FewRows::dots : FewRows::tiles;
     }
-    return fastest(s, {FewRows::tiles, FewRows::walk});
+    return takes_walk(op, choice.walks) ? FewRows::walk : FewRows::tiles;
 }
 
 MatmulTime few_rows_time(const MatmulSituation& s, FewRows kernel) {

@@ -15,29 +15,40 @@ namespace {
 double clocks_of(const FunctionCode& code, Function function) {
     switch (function) {
         case Function::cosine:
+            return code.cosine;
         case Function::sine:
-        case Function::sigmoid:
-        case Function::silu:
-        case Function::logarithm:
-            return code.series;
+            return code.sine;
         case Function::gelu_erf:
-        case Function::gelu_tanh:
+            return code.gelu_erf;
         case Function::error_function:
-        case Function::minimum:
-        case Function::maximum:
-            return code.rational;
+            return code.error_function;
+        case Function::sigmoid:
+            return code.sigmoid;
+        case Function::gelu_tanh:
+            return code.gelu_tanh;
+        case Function::silu:
+            return code.silu;
         case Function::divide:
         case Function::power:
+            return code.divide;
         case Function::square_root:
-        case Function::tangent_hyperbolic:
-            return code.iterated;
+            return code.square_root;
+        case Function::minimum:
+        case Function::maximum:
+            return code.extremum;
+        case Function::logarithm:
+            return code.logarithm;
         case Function::add:
         case Function::subtract:
+            return code.add;
+        case Function::tangent_hyperbolic:
+            return code.tangent_hyperbolic;
         case Function::reciprocal:
         case Function::reciprocal_square_root:
+            return code.reciprocal;
         case Function::exponential:
         case Function::exponential2:
-            return code.single;
+            return code.exponential;
         default:
             return 0.0;
     }
