@@ -58,10 +58,7 @@ std::vector<std::string> GpuOptions::names() const {
         if (comma == std::string_view::npos) break;
         rest.remove_prefix(comma + 1);
     }
-    if (names.empty()) {
-        if (std::string of_file = described(); !of_file.empty())
-            names.push_back(std::move(of_file));
-    }
+    if (names.empty() && !described().empty()) names.push_back(described());
     if (names.empty()) {
         if (const auto usual = default_gpu()) names.push_back(usual->name);
     }
@@ -72,13 +69,14 @@ std::vector<std::string> GpuOptions::names() const {
 }
 
 /// The GPU of the last file that is about one; empty if all are about software.
-std::string GpuOptions::described() const {
+const std::string& GpuOptions::described() const {
+    if (described_) return *described_;
     std::string name;
     for (auto file = files_.rbegin(); name.empty() && file != files_.rend(); ++file) {
         model::Catalogue catalogue = model::catalogue();
         name = catalogue.add_file(*file);
     }
-    return name;
+    return described_.emplace(std::move(name));
 }
 
 bool GpuOptions::given() const {

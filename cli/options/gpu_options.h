@@ -2,6 +2,7 @@
 // --datasheet, --analytic.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,13 +43,14 @@ class GpuOptions {
     [[nodiscard]] model::View view() const;
 
   private:
-    [[nodiscard]] std::string described() const;
+    [[nodiscard]] const std::string& described() const;
     void add_variants(model::Catalogue& catalogue) const;
     void require_effect(const model::Catalogue& catalogue) const;
     void require_known_default(const model::Catalogue& catalogue) const;
 
     std::string gpu_;
     std::vector<std::string> files_;
+    mutable std::optional<std::string> described_;  ///< asked of the files once
     std::string cluster_;
     bool datasheet_ = false;
     bool analytic_ = false;
