@@ -103,6 +103,17 @@ def transposed(draw):
     return (lambda: call(x, weight)) if draw.chance(0.15) else cases.with_gradient(call, x, weight, memory=memory)
 
 
+def trained(net, batch, steps, width, dtype):
+    """A step of a recurrent network on sequences, forward and backward."""
+    x = cases.values([batch, steps, width] if net.batch_first else [steps, batch, width], dtype)
+    torch.backends.cudnn.allow_tf32 = True
+
+    def run():
+        net.zero_grad(set_to_none=True)
+        net(x)[0].sum().backward()
+    return run
+
+
 def recurrent(draw):
     kind = draw.pick(torch.nn.LSTM, torch.nn.LSTM, torch.nn.GRU, torch.nn.GRU, torch.nn.RNN)
     hidden = draw.pick(24, 32, 48, 64, 96, 100, 128, 150, 160, 192, 200, 256, 256, 300, 320, 384, 400, 512, 512, 550, 600, 650, 768, 1000, 1024, 1150)
@@ -111,13 +122,7 @@ def recurrent(draw):
     steps = min(steps, max(8, (1 << 23) // (batch * hidden)))
     dtype, layers_ = networks.precision(draw), draw.pick(1, 1, 2)
     net = kind(width, hidden, layers_, bidirectional=draw.chance(0.5), batch_first=draw.chance(0.5)).to(cases.DEVICE, dtype)
-    x = cases.values([batch, steps, width] if net.batch_first else [steps, batch, width], dtype)
-    torch.backends.cudnn.allow_tf32 = True
-
-    def run():
-        net.zero_grad(set_to_none=True)
-        net(x)[0].sum().backward()
-    return run
+    return trained(net, batch, steps, width, dtype)
 
 
 def resampled(draw):

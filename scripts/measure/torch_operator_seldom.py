@@ -156,13 +156,7 @@ def recurrent(draw):
     batch, steps = draw.pick(1, 2, 2, 4, 8, 16, 32), draw.size(20, 400)
     dtype = draw.pick(torch.float32, torch.float32, torch.bfloat16)
     net = kind(width, hidden, draw.pick(1, 1, 2), bidirectional=draw.chance(0.6), batch_first=draw.chance(0.5)).to(cases.DEVICE, dtype)
-    x = cases.values([batch, steps, width] if net.batch_first else [steps, batch, width], dtype)
-    torch.backends.cudnn.allow_tf32 = True
-
-    def run():
-        net.zero_grad(set_to_none=True)
-        net(x)[0].sum().backward()
-    return run
+    return gaps.trained(net, batch, steps, width, dtype)
 
 
 def short_scans(draw):
