@@ -24,6 +24,7 @@ append_licence("fmt: MIT, https://fmt.dev" libfmt-dev)
 append_licence("toml++: MIT, https://marzer.github.io/tomlplusplus" libtomlplusplus-dev)
 append_licence("CLI11: BSD-3-Clause, https://github.com/CLIUtils/CLI11" libcli11-dev)
 append_licence("JSON for Modern C++: MIT, https://json.nlohmann.me" nlohmann-json3-dev)
+append_licence("protozero: BSD-2-Clause, https://github.com/mapbox/protozero" libprotozero-dev)
 append_licence("zlib: zlib licence, https://zlib.net" zlib1g-dev)
 append_licence("Eigen: MPL-2.0, https://eigen.tuxfamily.org; its source is unchanged" libeigen3-dev)
 append_licence("libstdc++ and libgcc: GPL-3.0 with the GCC Runtime Library Exception 3.1, https://gcc.gnu.org"

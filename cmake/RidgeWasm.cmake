@@ -3,9 +3,9 @@
 # fmt and toml++ are compiled from their headers; wasm/zlib.h stands for zlib.
 
 set(ridge_wasm_headers ${CMAKE_BINARY_DIR}/headers)
-set(ridge_wasm_from "/usr/include" CACHE PATH "Folder with the headers of fmt, toml++, nlohmann-json, CLI11, Eigen and fast_float")
+set(ridge_wasm_from "/usr/include" CACHE PATH "Folder with the headers of fmt, toml++, nlohmann-json, CLI11, Eigen, fast_float and protozero")
 file(MAKE_DIRECTORY ${ridge_wasm_headers})
-foreach(folder IN ITEMS fmt toml++ nlohmann CLI eigen3 fast_float)
+foreach(folder IN ITEMS fmt toml++ nlohmann CLI eigen3 fast_float protozero)
   if(NOT EXISTS ${ridge_wasm_from}/${folder})
     message(FATAL_ERROR "${ridge_wasm_from}/${folder} is missing; scripts/setup wasm installs it")
   endif()
@@ -19,6 +19,7 @@ foreach(library IN ITEMS fmt::fmt FastFloat::fast_float tomlplusplus::tomlpluspl
 endforeach()
 target_include_directories(ZLIB::ZLIB SYSTEM INTERFACE ${CMAKE_CURRENT_LIST_DIR}/wasm)
 target_include_directories(Eigen3::Eigen SYSTEM INTERFACE ${ridge_wasm_headers}/eigen3)
+set(RIDGE_PROTOZERO_INCLUDE ${ridge_wasm_headers})
 set(RIDGE_HAVE_CUDA OFF)
 
 add_compile_options(-fwasm-exceptions)

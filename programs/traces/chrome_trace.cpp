@@ -1,28 +1,31 @@
 #include "programs/traces/chrome_trace.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <set>
+#include <map>
 #include <string>
 
 #include "programs/traces/trace_builder.h"
 #include "programs/traces/trace_event.h"
+#include "programs/traces/xla_kernels.h"
 
 namespace ridge::programs {
 namespace {
 
 class ChromeReader {
   public:
-    explicit ChromeReader(Trace& trace) : trace_(trace), builder_(trace) {}
+    explicit ChromeReader(Trace& trace) : builder_(trace), compiled_(trace, builder_) {}
 
     void add(const TraceEvent& event) {
-        if (event.phase == "M" && event.label.starts_with("/device:GPU")) {
-            gpus_.insert(event.process);
+        if (event.phase == "M") {
+            const std::int64_t device = XlaKernels::device_of(event.label);
+            if (device >= 0) gpus_.emplace(event.process, device);
         }
         if (event.phase != "X" && event.phase != "x") return;
-        if (event.category.empty() && gpus_.contains(event.process)) {
-            add_compiled(event);
+        const auto gpu = event.category.empty() ? gpus_.find(event.process) : gpus_.end();
+        if (gpu != gpus_.end()) {
+            add_compiled(event, gpu->second);
+        } else if (event.category.empty() && !gpus_.empty()) {
+            add_launch(event);  // on JAX's host
         } else if (event.category == "kernel") {
             add_kernel(event, ActivityKind::kernel);
         } else if (event.category == "gpu_memcpy") {
@@ -35,11 +38,7 @@ class ChromeReader {
                    (event.category == "python_function" && is_module(event.name))) {
             add_operator(event, true);
         } else if (event.category == "cuda_runtime" || event.category == "cuda_driver") {
-            builder_.add(Launch{.name = builder_.text(event.name),
-                                .thread = event.thread,
-                                .start_ns = event.start_ns,
-                                .end_ns = event.start_ns + event.duration_ns},
-                         event.correlation);
+            add_launch(event);
         }
     }
     void finish() { builder_.finish(); }
@@ -47,6 +46,13 @@ class ChromeReader {
   private:
     static bool is_module(const std::string& name) { return name.starts_with("nn.Module: "); }
 
+    void add_launch(const TraceEvent& event) {
+        builder_.add(Launch{.name = builder_.text(event.name),
+                            .thread = event.thread,
+                            .start_ns = event.start_ns,
+                            .end_ns = event.start_ns + event.duration_ns},
+                     event.correlation);
+    }
     void add_operator(const TraceEvent& event, bool range) {
         Operator op{.name = builder_.text(event.name),
                     .thread = event.thread,
@@ -67,45 +73,16 @@ class ChromeReader {
         }
         builder_.add(op);
     }
-    /// A kernel as JAX writes it, in a process that is named after a GPU: its name is that of its fusion,
-    /// and the compiled program is the operator that it belongs to.
-    void add_compiled(const TraceEvent& event) {
-        trace_.recorder = TraceSource::xla;
-        TraceEvent kernel = event;
-        kernel.stream = event.thread;
-        kernel.external_id = ++compiled_;
-        kernel.grid = sizes_after(event.details, "grid:");
-        kernel.block = sizes_after(event.details, "block:");
-        kernel.registers = sizes_after(event.details, "regs:")[0];
-        kernel.shared_bytes = sizes_after(event.details, "static_shared:")[0] +
-                              sizes_after(event.details, "dynamic_shared:")[0];
-        const bool fill = event.name.starts_with("Memset");
-        const bool copy = event.name.starts_with("Memcpy");
-        builder_.add({.name = builder_.text(event.module.empty() ? event.name
-                                                                 : event.module + "/" + event.name),
-                      .thread = -event.process,
-                      .start_ns = event.start_ns,
-                      .end_ns = event.start_ns + event.duration_ns,
-                      .external_id = kernel.external_id});
-        add_kernel(kernel, fill   ? ActivityKind::fill
-                           : copy ? ActivityKind::copy
-                                  : ActivityKind::kernel);
-    }
-    /// Up to three numbers, with commas between them, after a word: "grid:512,1,1".
-    static std::array<std::int64_t, 3> sizes_after(const std::string& text, std::string_view word) {
-        std::array<std::int64_t, 3> sizes{};
-        const std::size_t place = text.find(word);
-        if (place == std::string::npos) return sizes;
-        const char* at = text.data() + place + word.size();
-        const char* const end = text.data() + text.size();
-        for (std::int64_t& size : sizes) {
-            const auto [next, error] = std::from_chars(at, end, size);
-            if (error != std::errc{}) break;
-            at = next;
-            if (at == end || *at != ',') break;
-            ++at;
-        }
-        return sizes;
+    void add_compiled(const TraceEvent& event, std::int64_t device) {
+        compiled_.add({.name = event.name,
+                       .module = event.module,
+                       .details = event.details,
+                       .copied = event.copied,
+                       .device = device,
+                       .stream = event.thread,
+                       .start_ns = event.start_ns,
+                       .duration_ns = event.duration_ns,
+                       .correlation = event.correlation});
     }
     void add_kernel(const TraceEvent& event, ActivityKind kind) {
         builder_.add(Kernel{.name = builder_.text(event.name),
@@ -133,10 +110,10 @@ class ChromeReader {
         return builder_.text(text_);
     }
 
-    Trace& trace_;
     TraceBuilder builder_;
-    std::set<std::int64_t> gpus_;  ///< processes that are GPUs
-    std::int64_t compiled_ = 0;
+    XlaKernels compiled_;
+    std::map<std::int64_t, std::int64_t>
+        gpus_;  ///< processes of JAX that are GPUs, and their numbers
     std::string text_;
 };
 

@@ -9,6 +9,7 @@
 #include "programs/traces/nsight_compute.h"
 #include "programs/traces/nsight_systems.h"
 #include "programs/traces/trace.h"
+#include "programs/traces/xplane.h"
 
 namespace ridge::programs {
 
@@ -55,11 +56,12 @@ namespace {
 
 /// The kind follows from the beginning of the file: SQLite from its signature, a table from its
 /// header within the first 32 KiB.
-enum class FileKind : std::uint8_t { chrome, sqlite, table };
+enum class FileKind : std::uint8_t { chrome, sqlite, table, xplane };
 
 FileKind kind_of(std::string_view start) {
     using namespace std::string_view_literals;
     if (start.starts_with("SQLite format 3\0"sv)) return FileKind::sqlite;
+    if (is_xplane(start)) return FileKind::xplane;
     for (std::size_t line = 0; line < start.size();) {
         const std::size_t end = start.find('\n', line);
         if (is_nsight_compute_header(start.substr(line, end - line))) return FileKind::table;
@@ -86,6 +88,12 @@ Trace read_trace(const std::string& file) {
                 trace.read.damage.empty() ? "contains no kernel with a time" : trace.read.damage,
                 {.file = file},
                 "ncu --csv --page raw --metrics gpu__time_duration.sum,dram__bytes.sum");
+        case FileKind::xplane:
+            read_xplane(source, trace);
+            if (!trace.kernels.empty()) return trace;
+            throw InputError(trace.read.damage.empty() ? "has no kernels of a plane /device:GPU:0"
+                                                       : trace.read.damage,
+                             {.file = file}, "with jax.profiler.trace(folder): step()");
         case FileKind::chrome:
             break;
     }

@@ -137,8 +137,8 @@ struct Trace {
     [[nodiscard]] bool has_timeline() const { return recorder != TraceSource::nsight_compute; }
 };
 
-/// Reads a file of the PyTorch profiler or of JAX (JSON, plain or gzip), Nsight Systems (SQLite), Nsight
-/// Compute (CSV) or `ridge profile` (an activity file); the beginning of the file decides which.
+/// Reads a file of the PyTorch profiler or of JAX (JSON or `.xplane.pb`, plain or gzip), Nsight Systems
+/// (SQLite), Nsight Compute (CSV) or `ridge profile` (an activity file); the beginning of the file decides which.
 /// Throws InputError if the file cannot be opened or is empty of events.
 [[nodiscard]] Trace read_trace(const std::string& file);
 

@@ -21,7 +21,7 @@ std::int64_t whole(std::string_view text) {
     return std::abs(real) < limit ? static_cast<std::int64_t>(real) : -1;
 }
 
-/// Converts decimal microseconds to nanoseconds, exactly if the last digit is a nanosecond: a time
+/// Converts decimal microseconds to the nearest nanosecond, without a double in between: a time
 /// since boot in microseconds with three decimals has more digits than a double can hold.
 std::int64_t nanoseconds(std::string_view text) {
     std::int64_t micro = 0;
@@ -33,9 +33,9 @@ std::int64_t nanoseconds(std::string_view text) {
     if (*end == '.' && text.find_first_of("eE") == std::string_view::npos) {
         std::int64_t nano = 0;
         int digits = 0;
-        for (const char* at = end + 1; at != last && digits < 3; ++at, ++digits) {
-            nano = nano * 10 + (*at - '0');
-        }
+        const char* at = end + 1;
+        for (; at != last && digits < 3; ++at, ++digits) nano = nano * 10 + (*at - '0');
+        if (at != last && *at >= '5') ++nano;  // JAX writes 18798.085999999999
         for (; digits < 3; ++digits) nano *= 10;
         return micro * 1000 + (text.front() == '-' ? -nano : nano);
     }
@@ -94,7 +94,8 @@ enum class Field : std::uint8_t {
     group_size,
     label,
     module,
-    details
+    details,
+    copied
 };
 
 struct Word {
@@ -129,7 +130,9 @@ constexpr std::array arg_words{Word{"External id", Field::external_id},
                                Word{"Group size", Field::group_size},
                                Word{"name", Field::label},
                                Word{"hlo_module", Field::module},
-                               Word{"kernel_details", Field::details}};
+                               Word{"kernel_details", Field::details},
+                               Word{"memcpy_details", Field::copied},
+                               Word{"correlation_id", Field::correlation}};
 
 /// Words by length: a name is compared only with the one or two words of the same length.
 class Words {
@@ -340,6 +343,12 @@ class EventHandler {
             case Field::details:
                 event_.details = text;
                 break;
+            case Field::copied:
+                event_.copied = text;
+                break;
+            case Field::correlation:
+                event_.correlation = whole(text);  // JAX writes numbers as texts
+                break;
             default:
                 break;
         }
@@ -426,7 +435,7 @@ void TraceEvent::clear() {
     // Texts keep their memory; the next event reuses it.
     for (std::string* text :
          {&phase, &category, &name, &input_types, &input_dims, &input_strides, &concrete_inputs,
-          &collective, &collective_type, &label, &module, &details}) {
+          &collective, &collective_type, &label, &module, &details, &copied}) {
         text->clear();
     }
     process = thread = -1;

@@ -52,6 +52,7 @@ struct TraceEvent {
     std::string label;    ///< of a metadata event: the name that it gives a process or thread
     std::string module;   ///< of XLA: the compiled program that a kernel belongs to
     std::string details;  ///< of XLA: "regs:26 ... grid:512,1,1 block:256,1,1"
+    std::string copied;   ///< of XLA: "kind_src:pageable kind_dst:device size:4096 ..."
     std::int64_t elements_in = -1;
     std::int64_t elements_out = -1;
     std::int64_t group_size = -1;

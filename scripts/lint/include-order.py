@@ -112,7 +112,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 CUDA_HEADER = re.compile(r"^(cuda|cupti|cublas|nccl|nvrtc|nvml|nvperf|mma\.h|cooperative_groups)")
 # Libraries whose headers take seconds to compile, and the one file that includes each.
 HEAVY = {"CLI": "cli/options/command_line.cpp", "fast_float": "hardware/number_text.cpp", "nlohmann": "hardware/json.cpp",
-         "toml++": "hardware/document.cpp"}
+         "toml++": "hardware/document.cpp", "protozero": "programs/traces/xplane.cpp"}
 # What the standard library of the WebAssembly compiler lacks (docs/architecture.md); measure/cuda/ and measure/fit/ are not compiled for it.
 LACKING = re.compile(r"std::(ranges::|views::|jthread|stop_token|bit_cast|format\()|<(stop_token|format|ranges|source_location)>")
 SOURCES = {".h", ".cpp", ".cu", ".cuh"}

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Records two training steps of a small transformer in JAX with JAX's profiler.
+"""Records two training steps of a small transformer in JAX with JAX's profiler, and a scan.
 
     jax-trace.py OUT
 
 OUT gets jax.trace.json.gz (Chrome JSON) and jax.xplane.pb, as jax.profiler writes them, and jax.hlo.txt, the compiled
-program. Random weights; two layers, bf16 products.
+program. Random weights; two layers, bf16 products; a running mean over 16 rows by `lax.scan`; a copy from and to the host.
+Calls of Python are not recorded, so that the files stay small.
 """
 import os
 import pathlib
@@ -16,6 +17,7 @@ os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
 
 WIDTH, HEADS, LAYERS, WORDS = 1024, 16, 2, 16000
 
@@ -58,20 +60,41 @@ def step(weights, ids):
     return jax.tree.map(lambda w, g: w - 0.1 * g, weights, gradients), value
 
 
+@jax.jit
+def running_mean(rows):
+    def advance(mean, row):
+        mean = 0.9 * mean + 0.1 * row
+        return mean, jax.nn.softmax(mean)
+    return jax.lax.scan(advance, jnp.zeros_like(rows[0]), rows)
+
+
+def quiet():
+    """No calls of Python, if this version of JAX can leave them out."""
+    if not hasattr(jax.profiler, "ProfileOptions"):
+        return {}
+    options = jax.profiler.ProfileOptions()
+    options.python_tracer_level = 0
+    return {"profiler_options": options}
+
+
 def main():
     out = pathlib.Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
     weights = parameters(jax.random.key(0))
     ids = jax.random.randint(jax.random.key(1), (4, 512), 0, WORDS)
     (out / "jax.hlo.txt").write_text(step.lower(weights, ids).compile().as_text(), encoding="utf-8")
+    rows = np.random.default_rng(1).normal(size=(16, 4096)).astype(np.float32)
     for _ in range(3):
         weights, value = step(weights, ids)
-    value.block_until_ready()
+        means = running_mean(jax.device_put(rows))
+    jax.block_until_ready((value, means))
     with tempfile.TemporaryDirectory() as folder:
-        with jax.profiler.trace(folder):
+        with jax.profiler.trace(folder, **quiet()):
             for _ in range(2):
                 weights, value = step(weights, ids)
-            value.block_until_ready()
+            means = running_mean(jax.device_put(rows))
+            jax.block_until_ready((value, means))
+            np.asarray(means[0])
         for path in pathlib.Path(folder).rglob("*"):
             if path.name.endswith((".trace.json.gz", ".xplane.pb")):
                 kind = "trace.json.gz" if path.name.endswith("gz") else "xplane.pb"

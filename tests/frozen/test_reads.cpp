@@ -215,7 +215,10 @@ TEST_CASE("draws the questions of the table of files that are read", "[.][frozen
                                "fuzz/corpus/requests/log.jsonl",
                                "fuzz/corpus/trace/compressed",
                                "fuzz/corpus/trace/small",
-                               "fuzz/corpus/trace/nsight_compute.csv"};
+                               "fuzz/corpus/trace/nsight_compute.csv",
+                               "fuzz/corpus/trace/xplane",
+                               "programs/traces/trace_jax.xplane.pb.gz",
+                               "programs/traces/trace_jax.json.gz"};
     constexpr std::string_view characters = "0159-.,\"{}[]:\\ aX\n";
     test::Random random(20261130);
     std::vector<std::string> questions;

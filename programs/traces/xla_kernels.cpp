@@ -1,0 +1,70 @@
+#include "programs/traces/xla_kernels.h"
+
+#include <array>
+#include <charconv>
+
+namespace ridge::programs {
+namespace {
+
+/// Up to three numbers, with commas between them, after a word: "grid:512,1,1".
+std::array<std::int64_t, 3> sizes_after(std::string_view text, std::string_view word) {
+    std::array<std::int64_t, 3> sizes{};
+    const std::size_t place = text.find(word);
+    if (place == std::string_view::npos) return sizes;
+    const char* at = text.data() + place + word.size();
+    const char* const end = text.data() + text.size();
+    for (std::int64_t& size : sizes) {
+        const auto [next, error] = std::from_chars(at, end, size);
+        if (error != std::errc{}) break;
+        at = next;
+        if (at == end || *at != ',') break;
+        ++at;
+    }
+    return sizes;
+}
+
+}  // namespace
+
+std::int64_t XlaKernels::device_of(std::string_view process) {
+    constexpr std::string_view gpu = "/device:GPU";
+    if (!process.starts_with(gpu)) return -1;
+    process.remove_prefix(gpu.size());
+    std::int64_t number = 0;
+    if (process.starts_with(':')) {
+        std::from_chars(process.data() + 1, process.data() + process.size(), number);
+    }
+    return number < 0 ? 0 : number;
+}
+
+void XlaKernels::add(const XlaKernel& kernel) {
+    trace_.recorder = TraceSource::xla;
+    const bool fill = kernel.name.starts_with("Memset");
+    const bool copy = kernel.name.starts_with("Memcpy");
+    text_.assign(kernel.module);
+    if (!text_.empty()) text_ += '/';
+    text_.append(kernel.name);
+    const std::int64_t number = ++added_;
+    builder_.add(Operator{.name = builder_.text(text_),
+                          .thread = -1 - kernel.device,
+                          .start_ns = kernel.start_ns,
+                          .end_ns = kernel.start_ns + kernel.duration_ns,
+                          .external_id = number});
+    const std::int64_t bytes = sizes_after(kernel.copied, "size:")[0];
+    builder_.add(Kernel{.name = builder_.text(kernel.name),
+                        .kind = fill   ? ActivityKind::fill
+                                : copy ? ActivityKind::copy
+                                       : ActivityKind::kernel,
+                        .start_ns = kernel.start_ns,
+                        .duration_ns = kernel.duration_ns,
+                        .device = kernel.device,
+                        .stream = kernel.stream,
+                        .bytes = bytes > 0 ? bytes : -1,
+                        .grid = sizes_after(kernel.details, "grid:"),
+                        .block = sizes_after(kernel.details, "block:"),
+                        .registers = sizes_after(kernel.details, "regs:")[0],
+                        .shared_bytes = sizes_after(kernel.details, "static_shared:")[0] +
+                                        sizes_after(kernel.details, "dynamic_shared:")[0]},
+                 {.external_id = number, .correlation = kernel.correlation});
+}
+
+}  // namespace ridge::programs
