@@ -11,7 +11,7 @@
 
 Mutants are drawn by seed, in each room (a folder of a library) as many as its share of all places. Those of --fresh lie elsewhere
 and are judged by `kill --fresh`, when tests for the survivors of the others are written: they say what the tests find that were
-not written for them. Cases run in batches, the quick ones of a program first; a batch that fails, crashes or hangs (ten times its usual
+not written for them. Cases run in batches, the quick ones of a program first; a batch that fails, crashes or hangs (five times its usual
 time and ten seconds) has found its mutant. Only Catch2 programs count: what the tests of scripts and pages would find is not
 counted. A mutant that no case reaches has survived. `equivalent.toml` lists those that no test can find, each with its reason.
 Needs python3-clang (libclang) and build/dev/generated.
@@ -281,18 +281,19 @@ def batches(cases):
     return sorted(groups.values(), key=lambda group: (group[0]["seconds"] > QUICK, sum(case["seconds"] for case in group)))
 
 
-def judge(number, cases, end):
+def judge(number, cases, end, sample):
     """The case that finds a mutant, or nothing; how many ran, and in how many seconds. None if the time is over before."""
     ran, spent = 0, 0.0
-    groups = batches(cases)
-    slow = [group for group in groups if sum(case["seconds"] for case in group) > 1.0]
-    attempts = [(group, {"RIDGE_ONE_IN": "5"}) for group in slow] + [(group, {}) for group in groups]  # a fifth of a table finds most
+    quick, slow = [], []
+    for group in batches(cases):
+        (slow if sum(case["seconds"] for case in group) > 1.0 else quick).append(group)
+    attempts = [(group, {}) for group in quick] + [(group, {"RIDGE_ONE_IN": "5"}) for group in slow] + [(group, {}) for group in ([] if sample else slow)]  # a fifth finds most
     for group, more in attempts:
         if time.monotonic() > end:
             return None
-        limit = 10 * sum(case["seconds"] for case in group) + 10
+        limit = 5 * sum(case["seconds"] for case in group) + 10
         status, seconds, failure = run_cases(group[0]["program"], [case["name"] for case in group], group[0]["environment"], limit, RIDGE_MUTANT=str(number), **more)
-        ran, spent = ran + (0 if more else len(group)), spent + seconds
+        ran, spent = ran + (0 if more and not sample else len(group)), spent + seconds
         if status != 0:
             return {"found": failure or "no message", "test": group[0]["test"], "how": "hangs" if status is None else "crashes" if status < 0 else "fails", "ran": ran, "seconds": round(spent, 1)}
     return {"found": None, "ran": ran, "seconds": round(spent, 1)}
@@ -317,7 +318,7 @@ def kill(options):
     random.Random(load("mutants.json")["seed"]).shuffle(left)  # an unfinished run is a sample, too
 
     def one(number):
-        return number, judge(number, by_mutant[number], end)
+        return number, judge(number, by_mutant[number], end, options.sample)
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for done in concurrent.futures.as_completed([pool.submit(one, number) for number in left]):
@@ -398,6 +399,7 @@ def main():
     parser.add_argument("--fresh", type=int, nargs="?", const=300, default=0, help="draw: so many more, of the next seed; kill: these")
     parser.add_argument("--longest", type=float, default=600, help="reach, kill: without cases that take longer, in seconds")
     parser.add_argument("--again", action="store_true", help="kill: also those that survived before")
+    parser.add_argument("--sample", action="store_true", help="kill: of batches that take over a second, a fifth of their draws and table rows alone")
     parser.add_argument("--programs", help="build, reach, kill: only these test programs, with commas between")
     parser.add_argument("--markdown", action="store_true")
     options = parser.parse_args()

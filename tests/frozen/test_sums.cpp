@@ -4,9 +4,7 @@
 // A question is "calls GPU SOFTWARE KIND IMPLEMENTATION SEED", or "operators SEED", whose calls are those of data/calls.txt
 // with other sizes and types. An answer has the sums of the logarithms of each quantity, each with its own weight, so that
 // every call counts and another compiler's rounding does not.
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <map>
 #include <regex>
@@ -23,6 +21,7 @@
 #include "programs/aten/operations.h"
 #include "programs/aten/workspace.h"
 #include "tests/frozen/frozen_machine.h"
+#include "tests/frozen/sums.h"
 #include "tests/frozen/table.h"
 #include "tests/model/corners.h"
 #include "tests/model/random_operation.h"
@@ -30,28 +29,7 @@
 namespace ridge::programs {
 namespace {
 
-/// Sums by name, in the order in which the names first come.
-class Sums {
-  public:
-    void next() { weight_ *= 1.17; }
-    void add(std::string_view name, double value) {
-        const auto found = std::find_if(sums_.begin(), sums_.end(),
-                                        [name](const auto& each) { return each.first == name; });
-        auto& sum = found == sums_.end() ? sums_.emplace_back(name, 0.0) : *found;
-        sum.second += weight_ * std::copysign(std::log1p(std::abs(value)), value);
-    }
-    [[nodiscard]] std::string text() const {
-        std::string text;
-        for (const auto& [name, sum] : sums_) text += fmt::format(" {} {:.7g}", name, sum);
-        return text;
-    }
-
-  private:
-    std::vector<std::pair<std::string, double>> sums_;
-    double weight_ = 1.0;
-};
-
-void add_work(Sums& sums, const model::Prediction& p) {
+void add_work(test::Sums& sums, const model::Prediction& p) {
     const model::Work& w = p.work;
     sums.add("flop", w.flop().base());
     sums.add("fma", w.fma.base() + 3.0 * w.special);
@@ -63,7 +41,7 @@ void add_work(Sums& sums, const model::Prediction& p) {
     sums.add("memory", p.footprint.base());
 }
 
-void add_tiling(Sums& sums, const model::Tiling& t) {
+void add_tiling(test::Sums& sums, const model::Tiling& t) {
     sums.add("tile", static_cast<double>(t.tile.m + 3 * t.tile.n + 7 * t.tile.k));
     sums.add("tiles", static_cast<double>(t.tiles));
     sums.add("split", static_cast<double>(3 * t.split + t.blocks_per_sm));
@@ -71,7 +49,7 @@ void add_tiling(Sums& sums, const model::Tiling& t) {
     sums.add("useful", t.tile_efficiency + 3.0 * t.wave_efficiency);
 }
 
-void add_prediction(Sums& sums, const model::Prediction& p) {
+void add_prediction(test::Sums& sums, const model::Prediction& p) {
     sums.add("time", p.time.in(units::us));
     sums.add("bound", p.lower_bound.in(units::us));
     add_work(sums, p);
@@ -104,7 +82,7 @@ std::string sums_of_calls(std::istringstream& words) {
     const model::Machine& machine = test::frozen_machine(gpu, software == "-" ? "" : software);
     const model::OperationKind kind = model::parse_operation_kind(kind_name);
     test::Random random = test::Random::of_table(seed);
-    Sums sums;
+    test::Sums sums;
     int refused = 0;
     for (int i = 0; i < 8; ++i, sums.next()) {
         model::Operation operation = test::random_operation(random, kind);
@@ -162,7 +140,7 @@ std::size_t digest_of(std::string_view text) {
     return sum;
 }
 
-void add_operations(Sums& sums, const Understood& found) {
+void add_operations(test::Sums& sums, const Understood& found) {
     sums.add("family", 1.0 + static_cast<double>(found.family) +
                            40.0 * static_cast<double>(found.basis) + (found.ruled ? 200.0 : 0.0) +
                            (found.changes_layout ? 400.0 : 0.0));
@@ -210,7 +188,7 @@ const std::vector<std::string>& recorded_calls() {
 
 std::string sums_of_operators(std::uint64_t seed) {
     test::Random random = test::Random::of_table(seed);
-    Sums sums;
+    test::Sums sums;
     std::size_t unknown = 0;
     std::string names;
     for (int i = 0; i < 8; ++i, sums.next()) {
