@@ -78,7 +78,7 @@ TEST_CASE("compiled products, several kernels in one time, are not used for fits
     }
     const auto name = [](const std::string&) { return std::string("h200-sxm"); };
     CHECK_THROWS_WITH(read_record_rows({file}, name),
-                      Catch::Matchers::Contains("no measured records to fit to"));
+                      contains_text("no measured records to fit to"));
     append_record(file, record_by(plan, test::question("matmul m=64 n=4096 k=4096 dtype=bf16 "
                                                        "impl=torch")));
     append_record(file, record_by(plan, test::question("softmax rows=8 cols=64 impl=compiled")));
@@ -115,7 +115,7 @@ TEST_CASE("a row from records names the file and line of its record", "[fit]") {
 }
 
 TEST_CASE("the costs of PyTorch's code are not fitted without records", "[fit]") {
-    CHECK_THROWS_WITH(fit_code({}), Catch::Matchers::Contains("fitted to records"));
+    CHECK_THROWS_WITH(fit_code({}), contains_text("fitted to records"));
 }
 
 }  // namespace

@@ -156,8 +156,8 @@ TEST_CASE("nothing is added to a packed file") {
     const std::string path = folder.file("matmul.jsonl.gz");
     write_gzip(path, header + whole_line(record) + "\n");
     const std::string before = text_of(path);
-    CHECK_THROWS_WITH(append_record(path, record), Catch::Contains("packed file of records"));
+    CHECK_THROWS_WITH(append_record(path, record), contains_text("packed file of records"));
     CHECK(text_of(path) == before);
     write_text(path, header);
-    CHECK_THROWS_WITH(append_record(path, record), Catch::Contains("packed file of records"));
+    CHECK_THROWS_WITH(append_record(path, record), contains_text("packed file of records"));
 }

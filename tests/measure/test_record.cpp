@@ -207,7 +207,7 @@ TEST_CASE("a file that is not ridge's is refused and left as it is") {
           to_json_line(record) + "\nkeep this"}) {
         CAPTURE(foreign.substr(0, 40));
         write_text(path, foreign);
-        CHECK_THROWS_WITH(append_record(path, record), Catch::Contains("not a file of records"));
+        CHECK_THROWS_WITH(append_record(path, record), contains_text("not a file of records"));
         CHECK(text_of(path) == foreign);
     }
 }
@@ -247,8 +247,8 @@ TEST_CASE("a signal while another program holds the file loses no record") {
 TEST_CASE("a record that cannot be written is an error with the reason") {
     const Record record = example_record();
     CHECK_THROWS_WITH(append_record("/nonexistent/records.jsonl", record),
-                      Catch::Contains("cannot be opened"));
-    CHECK_THROWS_WITH(append_record("/dev/full", record), Catch::Contains("regular file"));
+                      contains_text("cannot be opened"));
+    CHECK_THROWS_WITH(append_record("/dev/full", record), contains_text("regular file"));
 }
 
 TEST_CASE("folders are read in order, and a missing path is an error") {
