@@ -18,6 +18,7 @@
 #include "measure/fit/fit.h"
 #include "measure/fit/fit_bands.h"
 #include "measure/fit/fit_residual.h"
+#include "measure/fit/fit_widths.h"
 #include "plot/export.h"
 
 namespace ridge::cli {
@@ -45,6 +46,7 @@ std::optional<Format> format_of(const FitOptions& options) {
 }
 
 constexpr std::string_view residual = "residual";
+constexpr std::string_view widths = "widths";
 
 /// The source of a correction: the user's words, else the names of the data.
 std::string source_of(const FitOptions& options, std::size_t rows) {
@@ -117,10 +119,14 @@ int run_program(const Context& context, const FitOptions& options) {
         return success;
     }
     if (options.program == residual) return fit_corrections(context, options, request);
+    if (options.program == widths) {
+        write_widths(context, measure::fit_widths(request), format_of(options));
+        return success;
+    }
     if (!options.source.empty()) throw InputError("source: --source goes with residual");
     if (!options.data.empty() && !options.records.empty()) {
         throw InputError("--data and --records are both given", {},
-                         "only bands and residual take tables and records together");
+                         "only bands, residual and widths take tables and records together");
     }
     for (const measure::FitProgram& program : measure::fit_programs()) {
         if (program.name != options.program) continue;
@@ -154,7 +160,8 @@ Action build_fit(CommandLine& line, std::span<const std::string>) {
     }
     names.emplace_back(residual);
     names.emplace_back(bands);
-    joined += ", residual, bands";
+    names.emplace_back(widths);
+    joined += ", residual, bands, widths";
     line.positional("model", options->program, "what to fit: " + joined)
         .one_of(names)
         .value("MODEL");
@@ -179,7 +186,8 @@ Action build_fit(CommandLine& line, std::span<const std::string>) {
         "rows do not determine keeps its value and becomes a comment. --format prints\n"
         "rows instead. MODEL bands makes the table of 80 % bands,\n"
         "model/roof/band_table.inc, from tables and records. MODEL residual corrects the\n"
-        "errors of the analytic model, in one overlay for each GPU.\n"
+        "errors of the analytic model, in one overlay for each GPU. MODEL widths makes\n"
+        "the tables of how the width of a band depends on the time and the kernel.\n"
         "Example:\n"
         "  ridge fit memory --data measurements --gpu a100-pcie-40gb\n"
         "  ridge fit attention --records records/h200-sxm");

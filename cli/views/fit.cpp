@@ -207,6 +207,44 @@ void write_bands(const Context& context, std::span<const measure::FittedBand> ba
     write_rows(context, rows, *format);
 }
 
+void write_widths(const Context& context, const measure::FittedWidths& widths,
+                  std::optional<Format> format) {
+    if (!format) {
+        for (const measure::ClassWidth& each : widths.classes) {
+            context.out << fmt::format("{}{}  // score {:.4f}, with one width {:.4f}\n",
+                                       each.kept ? "" : "// ", table_line(each), each.score,
+                                       each.plain_score);
+        }
+        for (const measure::KernelWidthFit& each : widths.kernels) {
+            context.out << (each.kept ? "" : "// ") << table_line(each) << '\n';
+        }
+        return;
+    }
+    Rows rows{.columns = {{"what"}, {"short"}, {"middle"}, {"long"}, {"rows"}, {"kept"}}};
+    const auto number = [](double value) { return Cell{fmt::format("{:.2f}", value), value}; };
+    const auto count = [](std::size_t value) {
+        return Cell{std::to_string(value), static_cast<double>(value)};
+    };
+    for (const measure::ClassWidth& each : widths.classes) {
+        rows.rows.push_back({{std::string(name_of(each.band_class))},
+                             number(each.at[0]),
+                             number(each.at[1]),
+                             number(each.at[2]),
+                             count(each.rows),
+                             {each.kept ? "yes" : "no"}});
+    }
+    for (const measure::KernelWidthFit& each : widths.kernels) {
+        rows.rows.push_back(
+            {{fmt::format("{} {}", model::info_of(each.kind).name, name_of(each.implementation))},
+             number(each.factor),
+             number(each.factor),
+             number(each.factor),
+             count(each.rows),
+             {each.kept ? "yes" : "no"}});
+    }
+    write_rows(context, rows, *format);
+}
+
 void write_corrections(const Context& context, std::span<const measure::ResidualReport> corrections,
                        std::optional<Format> format) {
     Rows rows{.columns = {{"class"},

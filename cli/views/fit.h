@@ -9,6 +9,7 @@
 #include "measure/fit/fit.h"
 #include "measure/fit/fit_bands.h"
 #include "measure/fit/fit_residual.h"
+#include "measure/fit/fit_widths.h"
 
 namespace ridge::cli {
 
@@ -20,6 +21,11 @@ void write_fits(const Context& context, std::span<const measure::FitReport> repo
 /// Without a format, writes lines of `model/roof/band_table.inc`.
 void write_bands(const Context& context, std::span<const measure::FittedBand> bands,
                  std::optional<Format> format);
+
+/// Without a format, writes lines of `model/roof/class_widths.inc` and `kernel_widths.inc`, those that are
+/// not kept as comments.
+void write_widths(const Context& context, const measure::FittedWidths& widths,
+                  std::optional<Format> format);
 
 /// Writes what corrections gain: errors of held-out rows, without and with them.
 void write_corrections(const Context& context, std::span<const measure::ResidualReport> corrections,

@@ -12,9 +12,11 @@
 #include "measure/fit/leaf_values.h"
 #include "measure/fit/residual_samples.h"
 #include "measure/statistics/quantile.h"
+#include "model/core/fields.h"
 #include "model/predict.h"
 #include "model/residual/correction.h"
 #include "model/roof/band.h"
+#include "model/roof/width.h"
 
 namespace ridge::measure {
 namespace {
@@ -167,20 +169,34 @@ std::map<std::string, ResidualFit> corrections_of(const FitSamples& samples,
 
 using Fits = std::map<std::string, ResidualFit>;
 using ErrorsByGpu = std::map<std::string, std::vector<TimeError>>;
-using WidthsByGpu = std::map<std::string, std::vector<double>>;
+using RowsByGpu = std::map<std::string, std::vector<HeldOutRow>>;
 
 /// By what factor the band of the class must be widened to contain the measured time. Margins for
 /// GPUs that were not measured do not count: a GPU with a correction was measured.
-double width_needed(const model::Prediction& p, Time measured) {
-    const model::BandRow& row = model::band_row(p.band_class);
-    const double off = measured / p.time - 1.0;
-    return off / std::expm1(off > 0.0 ? row.high : row.low);
+double width_needed(const HeldOutRow& out) {
+    const model::BandRow& row = model::band_row(out.band_class);
+    const double off = out.ratio - 1.0;
+    double width = model::width_at(out.band_class, out.time);
+    if (out.of_own_kernel) width *= model::width_of_kernel(out.kind, out.implementation);
+    return off / (width * std::expm1(off > 0.0 ? row.high : row.low));
+}
+
+HeldOutRow held_out_row(const FitSample& sample, const model::Prediction& p) {
+    const ResidualClass residual_class = sample.features.residual_class;
+    return {.band_class = p.band_class,
+            .kind = model::kind_of(sample.row->operation),
+            .implementation = p.implementation,
+            .of_own_kernel =
+                model::has_kernel_feature(residual_class) && !model::is_torch(residual_class),
+            .time = p.time / p.correction,
+            .ratio = sample.row->measured / p.time,
+            .half = sample.family % 2 == 0};
 }
 
 /// Adds the errors of these samples, each with the correction of its GPU; null: without
 /// corrections.
 void add_time_errors(const FitSamples& samples, AnalyticMachines& machines, const Fits* fits,
-                     ErrorsByGpu& errors, WidthsByGpu* widths = nullptr) {
+                     ErrorsByGpu& errors, RowsByGpu* rows = nullptr) {
     for (const std::string& gpu : gpus_of(samples)) {
         model::Machine machine = machines.at(gpu);
         if (fits != nullptr && fits->contains(gpu)) {
@@ -197,7 +213,7 @@ void add_time_errors(const FitSamples& samples, AnalyticMachines& machines, cons
                                    .inside = model::in_band(p, each.row->measured)});
             // Bands of shapes outside the measured range are wider already.
             const bool usual = model::noted<model::note::Extrapolated>(p) == nullptr;
-            if (widths && usual) (*widths)[gpu].push_back(width_needed(p, each.row->measured));
+            if (rows && usual) (*rows)[gpu].push_back(held_out_row(each, p));
         }
     }
 }
@@ -208,7 +224,7 @@ struct Judgement {
     ErrorsByGpu before;
     ErrorsByGpu after;
     ErrorsByGpu inside;
-    WidthsByGpu widths;  ///< widths needed by rows that it did not use
+    RowsByGpu rows;  ///< rows that it did not use
 };
 
 /// Judges by a third of the shapes. If rows are as few as records are, judges by five folds of
@@ -220,7 +236,7 @@ Judgement judged(const FitSamples& samples, const FitSamples& seen, const Fits& 
                            const TreeOptions& chosen) {
         const Fits fits = corrections_of(known, chosen, start);
         add_time_errors(out, machines, nullptr, errors.before);
-        add_time_errors(out, machines, &fits, errors.after, &errors.widths);
+        add_time_errors(out, machines, &fits, errors.after, &errors.rows);
         add_time_errors(out, machines, &whole, errors.inside);
     };
     if (!model::rests_on_records(samples[0].features.residual_class)) {
@@ -275,8 +291,10 @@ double spread_of_tables(const ErrorSummary& before, const ErrorSummary& after,
 }
 
 /// The width at which the bands of a class contain the intended share of the held-out rows.
-double spread_of_records(std::vector<double> widths) {
-    if (widths.empty()) return 1.0;
+double spread_of_records(const std::vector<HeldOutRow>& rows) {
+    if (rows.empty()) return 1.0;
+    std::vector<double> widths(rows.size());
+    std::transform(rows.begin(), rows.end(), widths.begin(), width_needed);
     constexpr double share = 0.82;
     constexpr double most = 2.0;
     std::sort(widths.begin(), widths.end());
@@ -327,13 +345,14 @@ std::vector<ResidualReport> fit_class(ResidualClass residual_class, const FitSam
             report.fit = whole.at(gpu);
             const ErrorSummary inside = summary_of(errors.inside, gpu);
             report.fit.spread = model::rests_on_records(residual_class)
-                                    ? spread_of_records(errors.widths[gpu])
+                                    ? spread_of_records(errors.rows[gpu])
                                     : spread_of_tables(report.before, report.after, inside);
             if (report.fit.forest.empty() ||
                 report.after.mean > (1.0 - least_gain) * report.before.mean) {
                 report.fit.forest = {};
                 report.kept_because = "the error of held-out rows falls by less than 5 %";
             }
+            report.rows_held_out = std::move(errors.rows[gpu]);
         }
         reports.push_back(std::move(report));
     }

@@ -24,11 +24,24 @@
 
 #include "measure/fit/fit.h"
 #include "measure/statistics/error_summary.h"
+#include "model/core/band_class.h"
+#include "model/core/fields.h"
 #include "model/machine/residual_parameters.h"
 
 namespace ridge::measure {
 
 inline constexpr std::size_t fewest_residual_rows = 60;
+
+/// A row that judged a correction and did not take part in it.
+struct HeldOutRow {
+    model::BandClass band_class = model::BandClass::roofline;
+    model::OperationKind kind{};
+    model::Implementation implementation = model::Implementation::automatic;
+    bool of_own_kernel = false;  ///< of a correction that holds for all of ridge's kernels
+    Time time{};                 ///< of the analytic model
+    double ratio = 1.0;          ///< measured over corrected
+    bool half = false;           ///< in which half of the families of shapes it is
+};
 
 struct ResidualReport {
     std::string gpu;
@@ -40,6 +53,7 @@ struct ResidualReport {
     double pull = 0.0;         ///< strength, in rows, of the pull on the values of leaves
     model::ResidualFit fit;    ///< fitted to all rows; has no trees if the GPU keeps what it had
     std::string kept_because;  ///< why no correction was made; empty if there is one
+    std::vector<HeldOutRow> rows_held_out;  ///< inside the validated range
 };
 
 /// One report for each class and GPU, ordered by class; none for a class without rows, or for one whose name

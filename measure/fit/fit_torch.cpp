@@ -17,7 +17,7 @@ bool is_pytorch(const MeasuredRow& row) {
             model::needs_framework(row.operation));
 }
 
-std::vector<FreeParameter> parameters_of(const model::Machine& machine) {
+std::vector<FreeParameter> torch_parameters_of(const model::Machine& machine) {
     auto all = free_parameters("torch", model::Origin::records, machine);
     for (const FreeParameter& each : free_parameters("l2", model::Origin::records, machine)) {
         if (each.parameter->name == "dirty") all.push_back(each);
@@ -33,7 +33,7 @@ std::vector<FitReport> fit_torch(const FitRequest& request) {
     }
     std::vector<MeasuredRow> rows = record_rows(request);
     std::erase_if(rows, [](const MeasuredRow& row) { return !is_pytorch(row); });
-    return fit_by_shape(rows, request, parameters_of);
+    return fit_by_shape(rows, request, torch_parameters_of);
 }
 
 }  // namespace ridge::measure

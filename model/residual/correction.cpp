@@ -4,6 +4,9 @@
 #include <cmath>
 #include <string_view>
 
+#include "model/core/fields.h"
+#include "model/roof/width.h"
+
 namespace ridge::model {
 namespace {
 
@@ -35,6 +38,13 @@ double largest(FeatureValues& values) {
 /// A shape less aligned than all data takes the correction of the least aligned. (K2)
 bool is_alignment(std::string_view feature) {
     return feature.starts_with("align");
+}
+
+/// Widens the band around the time; the lower end stays above the bound.
+void widen_band(Prediction& p, double factor) {
+    if (factor == 1.0) return;
+    p.low = std::min(p.time, std::max(p.time - factor * (p.time - p.low), p.lower_bound));
+    p.high = p.time + factor * (p.high - p.time);
 }
 
 }  // namespace
@@ -80,7 +90,11 @@ bool apply_correction(Prediction& prediction, Time kernels, const Operation& ope
         return false;
     const auto features =
         residual_features_of(operation, execution, prediction, machine, machine.residuals.get());
-    if (!features) return false;
+    const double of_kernel = width_of_kernel(kind_of(operation), prediction.implementation);
+    if (!features) {
+        if (prediction.band_class != BandClass::host_call) widen_band(prediction, of_kernel);
+        return false;
+    }
     const ResidualFit& fit = *machine.residuals->find(features->residual_class);
     const bool holds = fit.implementation == prediction.implementation ||
                        has_kernel_feature(features->residual_class);
@@ -107,8 +121,8 @@ bool apply_correction(Prediction& prediction, Time kernels, const Operation& ope
     // The time that a call waits for the host says nothing about its kernel, so the host's band
     // keeps its width.
     const bool waits = p.band_class == BandClass::host_call;
-    const double narrowed =
-        waits ? 1.0 : beyond_data + correction.fade * (fit.spread - beyond_data);
+    const double spread = fit.spread * of_kernel * width_at(p.band_class, kernels);
+    const double narrowed = waits ? 1.0 : beyond_data + correction.fade * (spread - beyond_data);
     const double width = narrowed * p.correction;
     p.low = std::min(time, std::max(time - width * (p.time - p.low), p.lower_bound));
     p.high = std::max(time, time + width * (p.high - p.time));

@@ -1,0 +1,238 @@
+#include "measure/fit/fit_widths.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "measure/fit/residual_samples.h"
+#include "measure/statistics/quantile.h"
+#include "model/core/fields.h"
+#include "model/predict.h"
+#include "model/residual/features.h"
+#include "model/roof/band.h"
+
+namespace ridge::measure {
+namespace {
+
+using Widths = std::array<double, model::width_times.size()>;
+
+constexpr double inside = 0.82;  ///< share of rows that a spread holds
+constexpr double outside_weight = 10.0;
+constexpr std::size_t fewest_of_class = 150;
+constexpr std::size_t fewest_of_kernel = 60;
+constexpr double few = 60.0;
+
+/// A residual with the band that its class and correction give it, all as parts of the time.
+struct WidthRow {
+    double ratio;  ///< measured over predicted
+    double below;  ///< of the time, from the lower end to it
+    double above;
+    model::WidthPlace place;
+    bool half;
+    const HeldOutRow* row;
+
+    [[nodiscard]] double needed() const {
+        return ratio > 1.0 ? (ratio - 1.0) / above : (1.0 - ratio) / below;
+    }
+};
+using WidthRows = std::vector<WidthRow>;
+
+/// In the band of its class times a spread.
+WidthRow width_row(const HeldOutRow& row, double spread) {
+    const model::BandRow& band = model::band_row(row.band_class);
+    return {.ratio = row.ratio,
+            .below = -spread * std::expm1(band.low),
+            .above = spread * std::expm1(band.high),
+            .place = model::width_place(row.time),
+            .half = row.half,
+            .row = &row};
+}
+
+double quantile_of(std::vector<double> values, double share) {
+    std::sort(values.begin(), values.end());
+    return quantile(values, share);
+}
+
+double interval_score(const WidthRow& row, const Widths& widths) {
+    const double width = model::width_between(widths, row.place);
+    const double low = std::log(std::max(0.01, 1.0 - width * row.below));
+    const double high = std::log1p(width * row.above);
+    const double off = std::log(row.ratio);
+    return high - low + outside_weight * std::max({low - off, off - high, 0.0});
+}
+
+double mean_score(const WidthRows& rows, const Widths& widths) {
+    double sum = 0.0;
+    for (const WidthRow& row : rows) sum += interval_score(row, widths);
+    return sum / static_cast<double>(rows.size());
+}
+
+/// So scaled that the band holds the intended share.
+Widths levelled(const WidthRows& rows, Widths widths) {
+    std::vector<double> needed;
+    for (const WidthRow& row : rows)
+        needed.push_back(row.needed() / model::width_between(widths, row.place));
+    const double factor = quantile_of(std::move(needed), inside);
+    for (double& each : widths) each *= factor;
+    return widths;
+}
+
+/// The score of these widths. Neighbours are drawn together as by a few rows, so that a time without rows has the
+/// width of the next.
+double drawn_score(const WidthRows& rows, const Widths& widths) {
+    constexpr double weight = 10.0;
+    double apart = 0.0;
+    for (std::size_t i = 0; i + 1 < widths.size(); ++i)
+        apart += std::pow(std::log(widths[i + 1] / widths[i]), 2);
+    return mean_score(rows, widths) * (1.0 + weight * apart / static_cast<double>(rows.size()));
+}
+
+/// The widths with the least score, one number after another by ever smaller steps.
+Widths fitted(const WidthRows& rows) {
+    constexpr double first_step = 1.2;
+    constexpr double last_step = 1.02;
+    constexpr double least = 0.2;
+    constexpr double most = 3.0;
+    Widths best = levelled(rows, {1.0, 1.0, 1.0});
+    double lowest = drawn_score(rows, best);
+    for (double step = first_step; step > last_step;) {
+        bool moved = false;
+        for (std::size_t i = 0; i < best.size(); ++i) {
+            for (const double factor : {step, 1.0 / step}) {
+                Widths tried = best;
+                tried[i] = std::clamp(tried[i] * factor, least, most);
+                const double score = drawn_score(rows, tried);
+                if (score >= lowest) continue;
+                lowest = score;
+                best = tried;
+                moved = true;
+            }
+        }
+        if (!moved) step = std::sqrt(step);
+    }
+    return levelled(rows, best);
+}
+
+/// As if `few` rows more had needed no other width.
+double drawn_to_one(double width, std::size_t rows) {
+    const double weight = static_cast<double>(rows);
+    return std::pow(width, weight / (weight + few));
+}
+
+bool is_worth_a_line(double width) {
+    constexpr double least = 0.05;
+    return std::abs(std::log(width)) >= least;
+}
+
+ClassWidth fitted_class(model::BandClass band_class, const WidthRows& rows) {
+    constexpr double worth = 0.01;
+    ClassWidth made{.band_class = band_class, .rows = rows.size()};
+    double plain = 0.0;
+    double shaped = 0.0;
+    for (const bool half : {false, true}) {
+        WidthRows known;
+        WidthRows out;
+        for (const WidthRow& row : rows) (row.half == half ? out : known).push_back(row);
+        if (known.empty() || out.empty()) return made;
+        plain +=
+            mean_score(out, levelled(known, {1.0, 1.0, 1.0})) * static_cast<double>(out.size());
+        shaped += mean_score(out, fitted(known)) * static_cast<double>(out.size());
+    }
+    made.plain_score = plain / static_cast<double>(rows.size());
+    made.score = shaped / static_cast<double>(rows.size());
+    made.kept = rows.size() >= fewest_of_class && made.score < (1.0 - worth) * made.plain_score;
+    if (made.kept) made.at = fitted(rows);
+    if (made.kept || rows.front().row->of_own_kernel) return made;
+    const double level = drawn_to_one(levelled(rows, made.at)[0], rows.size());
+    made.kept = rows.size() >= fewest_of_class && is_worth_a_line(level);
+    if (made.kept) made.at = {level, level, level};
+    return made;
+}
+
+/// Rows of ridge's own kernels that have no correction, in the bands that they have.
+void add_uncorrected(const FitRequest& request, std::map<model::BandClass, WidthRows>& classes,
+                     std::vector<HeldOutRow>& storage) {
+    const std::vector<MeasuredRow> rows = residual_rows(request);
+    AnalyticMachines machines(request);
+    storage.reserve(rows.size());
+    for (const MeasuredRow& row : rows) {
+        const model::Machine& machine = machines.at(row.gpu);
+        const model::Outcome outcome = model::predict(row.operation, row.execution, machine);
+        const auto* const p = std::get_if<model::Prediction>(&outcome);
+        if (p == nullptr || p->evidence.chip != model::ChipEvidence::own ||
+            model::noted<model::note::Extrapolated>(*p) != nullptr ||
+            row.execution.launch == model::LaunchMode::stream ||
+            model::residual_features_of(row.operation, row.execution, *p, machine) ||
+            model::band_row(p->band_class).basis != model::BandBasis::bundled) {
+            continue;
+        }
+        storage.push_back({.band_class = p->band_class,
+                           .kind = model::kind_of(row.operation),
+                           .implementation = p->implementation,
+                           .of_own_kernel = true,
+                           .time = p->time,
+                           .ratio = row.measured / p->time});
+        classes[p->band_class].push_back(width_row(storage.back(), 1.0));
+    }
+}
+
+/// The rows of one correction on one GPU, with the spread that holds the intended share of them.
+void add_rows(const ResidualReport& report, std::map<model::BandClass, WidthRows>& classes) {
+    std::vector<double> needed;
+    for (const HeldOutRow& each : report.rows_held_out)
+        needed.push_back(width_row(each, 1.0).needed());
+    if (needed.empty()) return;
+    const double spread = quantile_of(std::move(needed), inside);
+    for (const HeldOutRow& each : report.rows_held_out)
+        classes[each.band_class].push_back(width_row(each, spread));
+}
+
+}  // namespace
+
+FittedWidths fit_widths(const FitRequest& request) {
+    const std::vector<ResidualReport> reports = fit_residuals(request);
+    std::map<model::BandClass, WidthRows> classes;
+    for (const ResidualReport& report : reports) add_rows(report, classes);
+    std::vector<HeldOutRow> uncorrected;
+    FittedWidths made;
+    std::map<model::BandClass, WidthRows> all = classes;
+    add_uncorrected(request, all, uncorrected);
+    std::map<std::pair<model::OperationKind, model::Implementation>, std::vector<double>> kernels;
+    for (const auto& [band_class, rows] : all) {
+        const auto known = classes.find(band_class);
+        ClassWidth fit{.band_class = band_class};
+        if (known != classes.end())
+            made.classes.push_back(fit = fitted_class(band_class, known->second));
+        for (const WidthRow& row : rows) {
+            if (!row.row->of_own_kernel) continue;
+            const double width = model::width_between(fit.at, row.place);
+            kernels[{row.row->kind, row.row->implementation}].push_back(row.needed() / width);
+        }
+    }
+    for (auto& [kernel, needed] : kernels) {
+        KernelWidthFit each{
+            .kind = kernel.first, .implementation = kernel.second, .rows = needed.size()};
+        each.factor = drawn_to_one(quantile_of(std::move(needed), inside), each.rows);
+        each.kept = each.rows >= fewest_of_kernel && is_worth_a_line(each.factor);
+        made.kernels.push_back(each);
+    }
+    return made;
+}
+
+std::string table_line(const ClassWidth& width) {
+    return fmt::format("ClassWidths{{BandClass::{}, {{{:.2f}, {:.2f}, {:.2f}}}, {}}},",
+                       model::name_of(width.band_class), width.at[0], width.at[1], width.at[2],
+                       width.rows);
+}
+
+std::string table_line(const KernelWidthFit& width) {
+    std::string name(model::name_of(width.implementation));
+    std::replace(name.begin(), name.end(), '-', '_');
+    return fmt::format("KernelWidth{{OperationKind::{}, Implementation::{}, {:.2f}, {}}},",
+                       model::info_of(width.kind).name, name, width.factor, width.rows);
+}
+
+}  // namespace ridge::measure
