@@ -132,7 +132,7 @@ Outcome predict_engine(const Operation& operation, const SoftwareRun& run) {
     correct_kernel(*prediction, kernels, operation, *run.kernel, machine);
     settle_account(*prediction, machine);
     settle_terms(*prediction);
-    widen_for_foreign(*prediction, machine);
+    widen_for_other_chip(*prediction, machine);
     prediction->energy = energy_of(*prediction, type_of(operation), machine);
     return outcome;
 }
@@ -167,7 +167,7 @@ bool correct(Prediction& prediction, const Operation& operation, const Execution
 /// What comes after the time is known: terms and limiter, the band of foreign parameters, energy.
 void conclude(Prediction& prediction, const Operation& operation, const Machine& machine) {
     settle_terms(prediction);
-    widen_for_foreign(prediction, machine);
+    widen_for_other_chip(prediction, machine);
     prediction.energy = energy_of(prediction, type_of(operation), machine);
 }
 

@@ -223,7 +223,9 @@ void set_time(Prediction& prediction, const Modelled& modelled, Implementation i
     prediction.time = std::max(time.total, prediction.lower_bound);
     apply_band(prediction, band_class_of(op, implementation, time),
                chip_evidence(modelled.evidence), validity_of(op, prediction.implementation));
-    if (modelled.borrowed) widen_for_borrowed(prediction);
+    if (modelled.borrowed) {
+        widen_for_borrowed(prediction, op.seq_q == 1 ? Borrowed::decode : Borrowed::prefill);
+    }
     if (execution.l2 == L2State::warm && time.dram_bytes <= 0.1 * time.working_set) {
         prediction.note(note::L2Resident{.data = time.working_set, .capacity = machine.l2.size});
     }

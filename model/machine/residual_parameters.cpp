@@ -209,8 +209,10 @@ WrittenClass written_class(const hardware::Description& gpu, ResidualClass resid
                          .spread = 1.0};
     const WrittenField spread = written_field(gpu, prefix, "spread");
     written.spread = gpu.number(spread.path).value_or(1.0);
-    // A correction taken from a relative leaves larger errors here than on its own GPU. (K5)
-    if (gpu.find(spread.path)->inherited) written.spread = std::sqrt(written.spread);
+    // A correction of one GPU's records, taken from a relative, leaves larger errors here. (K5)
+    if (gpu.find(spread.path)->inherited && rests_on_records(residual_class)) {
+        written.spread = std::sqrt(written.spread);
+    }
     if (!spread_range.contains(written.spread)) {
         throw InputError(spread.path + " must lie between 0.1 and 2", spread.location);
     }

@@ -16,7 +16,7 @@ constexpr std::array<BasisRow, 6> bases{{
     {0.06, 0.12, "records of bundled kernels and cuBLASLt on an H200 SXM"},
     {0.05, 0.0, "rows of the NeuSight test set, A100 PCIe and V100 PCIe"},
     {0.01, 0.0, "aiconfigurator's tables of products and attention, A100, H100, H200 and B200 SXM"},
-    {0.03, 0.0, "aiconfigurator's NCCL tables, A100, H100, H200 and B200 SXM"},
+    {0.01, 0.0, "aiconfigurator's NCCL tables, A100, H100, H200 and B200 SXM"},
     {0.06, 0.06, "figures and tables of FlashAttention 1 to 3, A100 and H100"},
     {0.10, 0.10, "an estimate; nothing was measured"},
 }};
@@ -87,6 +87,26 @@ const BandRow& band_row(BandClass band_class) {
     return rows[index];
 }
 
+namespace {
+
+#include "model/roof/evidence_margins.inc"
+
+BandBasis basis_of(BandClass band_class) {
+    return band_class == BandClass::roofline ? BandBasis::nothing : band_row(band_class).basis;
+}
+
+/// Whether a collective's time is that of its start.
+constexpr bool is_start(Resource limiter) {
+    return limiter == Resource::launch || limiter == Resource::latency;
+}
+
+/// Whether the class is of library products whose rows are tables of several GPUs.
+constexpr bool is_table_product(BandClass band_class) {
+    return band_class >= BandClass::product_fixed && band_class <= BandClass::product_coarse;
+}
+
+}  // namespace
+
 void apply_band(Prediction& prediction, BandClass band_class, ChipEvidence chip,
                 Validity validity) {
     const Factors& factors = band_factors(band_class, chip, validity);
@@ -101,9 +121,9 @@ void apply_band(Prediction& prediction, BandClass band_class, ChipEvidence chip,
     if (validity == Validity::extrapolated) prediction.note(note::Extrapolated{});
 }
 
-void widen_for_borrowed(Prediction& prediction) {
-    constexpr double margin = 0.18;  // in ln; with it the band covers implementations that were
-                                     // left out
+void widen_for_borrowed(Prediction& prediction, Borrowed phase) {
+    const double margin =
+        phase == Borrowed::decode ? borrowed_decode_margin : borrowed_prefill_margin;
     const Time low = prediction.low * std::exp(-margin);
     prediction.low = std::min(prediction.time, std::max(prediction.lower_bound, low));
     prediction.high = prediction.high * std::exp(margin);
@@ -111,20 +131,13 @@ void widen_for_borrowed(Prediction& prediction) {
     prediction.note(note::EstimatedKernel{});
 }
 
-namespace {
-
-#include "model/roof/evidence_margins.inc"
-
-BandBasis basis_of(BandClass band_class) {
-    return band_class == BandClass::roofline ? BandBasis::nothing : band_row(band_class).basis;
-}
-
-}  // namespace
-
-void widen_for_foreign(Prediction& prediction, const Machine& machine) {
-    if (prediction.evidence.chip != ChipEvidence::foreign) return;
+void widen_for_other_chip(Prediction& prediction, const Machine& machine) {
+    const ChipEvidence chip = prediction.evidence.chip;
+    const bool related = chip == ChipEvidence::relative && is_table_product(prediction.band_class);
+    if (!related && chip != ChipEvidence::foreign) return;
     struct Rule {
         Resource limiter;
+        double related;
         double alike;
         double unlike;
     };
@@ -140,7 +153,8 @@ void widen_for_foreign(Prediction& prediction, const Machine& machine) {
                    : machine.stacked_memory && prediction.band_class != BandClass::engine_kernel;
     for (const Rule& rule : rules) {
         if (rule.limiter != limiter) continue;
-        const double margin = alike ? rule.alike : rule.unlike;
+        double margin = related ? rule.related : alike ? rule.alike : rule.unlike;
+        if (collective && !alike && is_start(prediction.limiter)) margin = unlinked_start_margin;
         const Time low = prediction.low * std::exp(-margin);
         prediction.low = std::min(prediction.time, std::max(prediction.lower_bound, low));
         prediction.high *= std::exp(margin);

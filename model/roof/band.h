@@ -58,9 +58,9 @@ enum class Validity : std::uint8_t { validated, extrapolated };
 /// lower edge is never below the roofline's bound.
 void apply_band(Prediction& prediction, BandClass band_class, ChipEvidence chip, Validity validity);
 
-/// Widens the band of a time with another architecture's parameters by the margin of what limits it,
-/// which must be settled, on a chip like this one. (R9)
-void widen_for_foreign(Prediction& prediction, const Machine& machine);
+/// Widens the band of a time with another architecture's parameters, or of a library's product with
+/// a relative's, by the margin of what limits it, which must be settled, on a chip like this one. (R9)
+void widen_for_other_chip(Prediction& prediction, const Machine& machine);
 
 /// Whose kernel was measured in the place of the one that was asked for.
 enum class StandIn : std::uint8_t { other_version, other_software };
@@ -69,7 +69,8 @@ void widen_for_stand_in(Prediction& prediction, StandIn whose);
 
 /// Widens the band on both sides and adds a note, for an implementation with the costs of another
 /// one. (eq. L10)
-void widen_for_borrowed(Prediction& prediction);
+enum class Borrowed : std::uint8_t { prefill, decode };
+void widen_for_borrowed(Prediction& prediction, Borrowed phase);
 
 /// Sets class, band and evidence of PyTorch's kernels: validated if they were measured on this
 /// GPU and are launched one by one, as they were then.

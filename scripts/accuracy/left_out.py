@@ -187,10 +187,7 @@ def corrections(ridge, tables, name, scratch):
     file = pathlib.Path(scratch) / f"{donor}.residual.toml"
     if done.returncode or not file.exists():
         return None
-    # The band that a relative's correction leaves, as in ridge. (K5)
-    text = re.sub(r'^spread = \{ value = ([\d.]+)', lambda found: f"spread = {{ value = {float(found[1]) ** 0.5:.4f}",
-                  file.read_text(encoding="utf-8").replace(f'"{donor}', f'"{name}'), flags=re.M)
-    file.write_text(text, encoding="utf-8")
+    file.write_text(file.read_text(encoding="utf-8").replace(f'"{donor}', f'"{name}'), encoding="utf-8")
     return str(file)
 
 
