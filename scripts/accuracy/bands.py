@@ -6,10 +6,10 @@
 A band is honest if it holds 80 % of the times that nobody has fitted, and no wider than that needs. The interval score (errors.py) measures
 both: width of the band in ln, and ten times what a time lies outside of it. Beside it stands the score of a band of a factor 2.
 At home: judging records of PyTorch, of models' shapes, of ridge's kernels; engines' shapes that no fit saw (TABLES). Abroad, with TABLES: GPUs
-left out (left_out.py) and an L40S, whose products and attention no fit uses; engines' kernels on it; regions left out.
+left out (left_out.py) and an L40S, whose products and attention no fit uses; versions, classes and regions left out.
 Regions: the rows of a class whose extents reach beyond what the rest has (long k, thin, huge, long rows). The class's band without corrections
 is found again from the rest (8 and 92 % quantiles, as `ridge fit bands` does), wider by what ridge adds outside the validated range, and
-judged on the region. Classes are those of `--by`: kind of row; a class counts from 40 rows.
+judged on the region. A class left out has the mean band of the others. Classes are those of `--by`: kind of row; a class counts from 40 rows.
 """
 import argparse
 import collections
@@ -134,6 +134,52 @@ def regions(ridge):
     return found
 
 
+def asked(ridge, rows, **more):
+    """Judged rows of a table as ridge answers them, with fields added."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [*rows[0], *(name for name in more if name not in rows[0])])
+    writer.writeheader()
+    writer.writerows({**row, **more} for row in rows)
+    answer = subprocess.run([ridge, "predict", "--from", "-", "--format", "csv"], input=text.getvalue(), capture_output=True, text=True, check=False).stdout
+    return [one for one in map(Judged.of, csv.DictReader(io.StringIO(answer))) if one]
+
+
+def read(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def versions(ridge, tables):
+    """Kernels of one version predicted by what was measured of another: cuBLASLt's products in engines that have the values of TensorRT-LLM's
+    calls, and PyTorch 2.1's products on GPUs of which PyTorch 2.11 was never measured."""
+    cublas, torch = {}, {}
+    for gpu in ("h200-sxm", "b200"):
+        rows = [row for row in read(pathlib.Path(tables) / f"engine_matmul_{gpu}.csv") if row["dtype"] == "bf16"]
+        for engine in ("vllm-0.24.0", "sglang-0.5.14"):
+            cublas[f"{engine} {gpu}"] = asked(ridge, [row for row in rows if row["software"] == engine])
+    rows = read(pathlib.Path(tables) / "matmul_fp32_neusight.csv")
+    for gpu in sorted({row["gpu"] for row in rows}):
+        torch[f"matmul fp32 {gpu}"] = asked(ridge, [row for row in rows if row["gpu"] == gpu], impl="torch")
+    return {"cuBLASLt in vLLM and SGLang from TensorRT-LLM's": cublas, "PyTorch 2.1's products from 2.11's on an H200": torch}
+
+
+def left_out_classes(ridge):
+    """Each class of PyTorch's kernels without corrections, in a band from all the other classes, each with the same weight."""
+    logs = collections.defaultdict(list)
+    rows = collections.defaultdict(list)
+    for row in validated(ridge, ROOT / "records/h200-sxm-torch", "--analytic"):
+        logs[class_of(row)].append(judged(row).log)
+        rows[class_of(row)].append(row)
+    large = sorted(key for key in rows if len(rows[key]) >= ENOUGH)
+    ends = {key: [quantile(sorted(logs[key]), share) for share in (OUTSIDE, 1.0 - OUTSIDE)] for key in large}
+    classes = {}
+    for key in large:
+        low, high = (statistics.fmean(ends[other][side] for other in large if other != key) for side in (0, 1))
+        classes[key] = [Judged(predicted, float(row["measured_us"]), predicted * math.exp(low), predicted * math.exp(high))
+                        for row in rows[key] for predicted in [float(row["predicted_us"])]]
+    return classes
+
+
 def programs(ridge):
     """Operators of recorded programs that judge, weighted alike."""
     import programs as recorded  # noqa: PLC0415: only here
@@ -159,6 +205,9 @@ def table(ridge, tables):
         for gpu, classes in sorted(by_gpu.items()):
             text += line(f"GPU left out: {gpu} from {left_out.DONORS[gpu][0]}", classes)
         text += line("GPU never fitted: l40s", foreign(ridge, tables))
+        for name, classes in versions(ridge, tables).items():
+            text += line("version left out: " + name, classes)
+    text += line("class left out: PyTorch's kernels, in the mean band of the others", left_out_classes(ridge))
     for name, classes in regions(ridge).items():
         text += line("region left out: " + name, classes)
     for half, members in sorted(programs(ridge).items()):
