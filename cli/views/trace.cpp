@@ -225,6 +225,9 @@ std::string saving_text(const Saving& saving) {
         case programs::SavingKind::precision:
         case programs::SavingKind::layout:
         case programs::SavingKind::attention:
+        case programs::SavingKind::batch:
+        case programs::SavingKind::loading:
+        case programs::SavingKind::padding:
             return fmt::format("{}: {}{}: {} now, {} then", name_of(saving.kind), what, times,
                                format(saving.now), format(saving.then));
         case programs::SavingKind::fusion:

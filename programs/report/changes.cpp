@@ -9,34 +9,13 @@
 #include "model/expression/expression.h"
 #include "model/predict.h"
 #include "programs/aten/least_change.h"
+#include "programs/report/changed_call.h"
 
 namespace ridge::programs {
 namespace {
 
 std::size_t at(std::int32_t index) {
     return static_cast<std::size_t>(index);
-}
-
-/// By its shapes: what the report says of a row, unless the row's law uses its kernels.
-std::optional<Time> time_by_shapes(const OperatorRow& row, Understood understood,
-                                   const model::Machine& machine) {
-    if (understood.by_launches == nullptr && understood.by_kernels == nullptr) {
-        if (!row.predicted) return {};
-        return *row.predicted / static_cast<double>(row.count);
-    }
-    understood.by_launches = nullptr;
-    understood.by_kernels = nullptr;
-    const CallPrediction one = predict(understood, machine);
-    if (!one.reason.empty()) return {};
-    return one.answer.time;
-}
-
-std::optional<Time> time_of_call(const Call& call, const model::Machine& machine) {
-    const auto understood = operations_of(call);
-    if (!understood) return {};
-    const CallPrediction one = predict(*understood, machine);
-    if (!one.reason.empty()) return {};
-    return one.answer.time;
 }
 
 Time time_of_step(const model::Operation& operation, model::Implementation implementation,
@@ -188,14 +167,13 @@ class Changes {
             const bool of_lists = row.family == OperatorFamily::optimizer;
             if (rows_.calls[i].name.empty() || row.driver || of_lists || row.count < 1) continue;
             if (!applies(i)) continue;
-            const auto before = time_by_shapes(row, rows_.understood[i], machine_);
-            const auto after = time_of_call(change(rows_.calls[i]), machine_);
-            if (!before || !after || *before <= Time{}) continue;
+            const auto ratio =
+                changed_time(row, rows_.understood[i], change(rows_.calls[i]), machine_);
+            if (!ratio) continue;
             sum.count += row.count;
             sum.kernels += row.kernels;
             sum.now += row.measured;
-            sum.then +=
-                row.measured * (*after / *before) + beside(i) * static_cast<double>(row.count);
+            sum.then += row.measured * *ratio + beside(i) * static_cast<double>(row.count);
         }
         push(kind, what, sum);
     }

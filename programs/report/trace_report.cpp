@@ -7,13 +7,15 @@
 
 #include "hardware/units.h"
 #include "programs/report/changes.h"
+#include "programs/report/replayed_savings.h"
 #include "programs/report/savings.h"
 
 namespace ridge::programs {
 namespace {
 
-constexpr std::array<std::string_view, 8> saving_names{
-    "idle", "fusion", "slower", "copies", "overlap", "precision", "layout", "attention"};
+constexpr std::array<std::string_view, 11> saving_names{
+    "idle",   "fusion",    "slower", "copies",  "overlap", "precision",
+    "layout", "attention", "batch",  "loading", "padding"};
 
 /// Computes shares and errors over the rows, weighted by their measured time.
 void sum_up(TraceReport& report) {
@@ -174,6 +176,9 @@ TraceReport report_of(const Trace& trace, const model::Machine& machine, Target 
     Rows rows = rows_of(trace, instances, machine);
     report.savings = savings_of(trace, instances, rows, report.timeline, machine);
     for (Saving& change : changes_of(instances, rows, machine)) {
+        report.savings.push_back(std::move(change));
+    }
+    for (Saving& change : replayed_savings(trace, instances, rows, machine)) {
         report.savings.push_back(std::move(change));
     }
     std::stable_sort(report.savings.begin(), report.savings.end(),

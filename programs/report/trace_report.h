@@ -96,7 +96,10 @@ enum class SavingKind : std::uint8_t {
     overlap,    ///< communication during which nothing else runs
     precision,  ///< products in 16 bits
     layout,     ///< images with channels last
-    attention   ///< a fused kernel for scores, softmax and values
+    attention,  ///< a fused kernel for scores, softmax and values
+    batch,      ///< twice the samples in a step, for each of the present batches
+    loading,    ///< data that is there in time
+    padding     ///< an extent that products like better
 };
 
 /// A possible saving, with its predicted size.

@@ -26,6 +26,11 @@ PAIRS = {"wrong_layout": ("layout", "resnet_last"), "wrong_precision": ("precisi
          "slow_attention": ("attention", "fast_precision"), "slow_chain": ("fusion", "fast_chain"), "slow_launches": ("idle", "fast_launches")}
 
 
+# The same for what is replayed: kind, words of the saving, the other program, and what its step has of the samples.
+REPLAYED = {"few_images": ("batch", "", "twice_images", 2), "slow_batch": ("batch", "", "few_rows", 2), "half_rows": ("batch", "", "fast_precision", 2),
+            "odd_words": ("padding", "", "padded_words", 1), "slow_loading": ("loading", "DataLoader", "fast_loading", 1),
+            "fast_loading": ("loading", "pageable", "pinned_loading", 1)}
+
 SPLIT_SEED = 38  # of the halves of the programs that judge
 
 
@@ -61,6 +66,19 @@ def pair_line(name, reports, steps):
         before, after = float(steps[name]["kernel_us"]), float(steps[right]["kernel_us"])
     return (f"{name:18s} {kind:10s} {before:9.0f} us, then predicted {before - saved:9.0f}, measured {after:9.0f}: "
             f"{100 * ((before - saved) / after - 1):+.0f} %")
+
+
+def replayed_line(name, reports, steps):
+    """Steps without the profiler take the share that the recording leaves. Of data loading recorded spans are compared, because the
+    first wait of a step lies before its first kernel."""
+    kind, words, right, samples = REPLAYED[name]
+    found = [each for each in reports[name]["savings"] if each["kind"] == kind and words in each["what"]]
+    left = found[0]["then_us"] / found[0]["now_us"] if found else 1.0
+    if kind == "loading":
+        before, after = reports[name]["span_us"], reports[right]["span_us"]
+    else:
+        before, after = float(steps[name]["wall_us"]), float(steps[right]["wall_us"]) / samples
+    return f"{name:18s} {kind:10s} {before:9.0f} us, then predicted {before * left:9.0f}, measured {after:9.0f}: {100 * (before * left / after - 1):+.0f} %"
 
 
 def print_traces(ridge, paths):
@@ -107,6 +125,9 @@ def main():
     for name in PAIRS:
         if name in reports and PAIRS[name][1] in reports:
             print(pair_line(name, reports, steps))
+    for name in REPLAYED:
+        if name in reports and REPLAYED[name][2] in steps and not (options.part or name not in steps):
+            print(replayed_line(name, reports, steps))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@
 
 `PAIRS` says which program has what a wrong one lacks. Method and limits: `torch_programs.py`.
 """
+import time
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -58,8 +60,9 @@ def slow_batch(c):
     return encoder(c, 2, torch.bfloat16)
 
 
-def encoder(c, batch, dtype=None, mix=F.scaled_dot_product_attention):
-    width, heads = c.size(512, 32), 8
+def encoder(c, batch, dtype=None, mix=F.scaled_dot_product_attention, head=64):
+    heads = 8
+    width = heads * c.size(head, 4)
     model = nn.ModuleList(nn.ModuleList([nn.LayerNorm(width), nn.Linear(width, 3 * width), nn.Linear(width, width), nn.LayerNorm(width),
                                          nn.Linear(width, 4 * width), nn.Linear(4 * width, width)]) for _ in range(4))
     x = c.randn(c.size(batch, 1), c.size(384, 16), width)
@@ -179,6 +182,117 @@ def graph_training(c):
     return captured(c, forward, 2)
 
 
+@beside
+def few_rows(c):
+    return encoder(c, 4, torch.bfloat16)
+
+
+@beside
+def half_rows(c):
+    return encoder(c, 16, torch.bfloat16)
+
+
+def images(c, batch):
+    """A step of a vision transformer."""
+    import timm
+    model = timm.create_model("vit_small_patch16_224", depth=c.size(6, 1))
+    x, y = c.randn(c.size(batch, 1), 3, 224, 224), c.ids(1000, c.size(batch, 1))
+    return c.train(model, lambda m: F.cross_entropy(m(x), y), base.fused_adamw, torch.bfloat16)
+
+
+@beside
+def few_images(c):
+    return images(c, 4)
+
+
+@beside
+def twice_images(c):
+    return images(c, 8)
+
+
+def words(c, vocabulary):
+    """A step of GPT-2 with two layers, whose time is mostly that of its vocabulary."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+    size = c.size(768, 32)
+    model = GPT2LMHeadModel(GPT2Config(n_layer=2, n_embd=size, n_head=c.size(12, 2), vocab_size=vocabulary, attn_pdrop=0.0, embd_pdrop=0.0,
+                                        resid_pdrop=0.0))
+    ids = c.ids(vocabulary, c.size(8, 1), c.size(512, 16))
+    return c.train(model, lambda m: m(input_ids=ids, labels=ids).loss, base.fused_adamw, torch.bfloat16)
+
+
+@beside
+def odd_words(c):
+    return words(c, c.size(50257, 65))
+
+
+@beside
+def padded_words(c):
+    return words(c, c.size(50304, 72))
+
+
+@beside
+def odd_heads(c):
+    return encoder(c, 32, torch.bfloat16, head=65)
+
+
+@beside
+def padded_heads(c):
+    return encoder(c, 32, torch.bfloat16, head=72)
+
+
+class Images(torch.utils.data.Dataset):
+    """Random images on the host, each after a sleep, as if it was read and decoded."""
+
+    def __init__(self, count, side, sleep):
+        self.images, self.sleep = torch.randn(count, 3, side, side, device="cpu"), sleep
+
+    def __len__(self):
+        return len(self.images)
+
+    def __getitem__(self, index):
+        if self.sleep:
+            time.sleep(self.sleep)
+        return self.images[index]
+
+
+def loaded(c, batch, sleep=0.0, kept=False, pinned=False):
+    """Four steps of a small network, each with a batch of a loader (`kept`: all batches were loaded before)."""
+    layers, width = [], 3
+    for wide in (32, 64, 128, 256):
+        layers += [nn.Conv2d(width, wide, 3, 2, 1), nn.ReLU(True), nn.Conv2d(wide, wide, 3, padding=1), nn.ReLU(True)]
+        width = wide
+    model = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(width, 100)).to(c.device, memory_format=LAST)
+    update = base.momentum(model.parameters())
+    loader = torch.utils.data.DataLoader(Images(4 * batch, c.size(224, 32), sleep), batch, pin_memory=False)
+    batches = [each.pin_memory() if pinned else each for each in loader] if kept else loader
+
+    def step():
+        for x in batches:
+            x = x.to(c.device, non_blocking=pinned).contiguous(memory_format=LAST)
+            update.zero_grad(set_to_none=True)
+            with c.autocast():
+                value = model(x).square().mean()
+            value.backward()
+            update.step()
+    return step
+
+
+@beside
+def slow_loading(c):
+    return loaded(c, c.size(32, 2), sleep=0.0005)
+
+
+@beside
+def fast_loading(c):
+    return loaded(c, c.size(32, 2), kept=True)
+
+
+@beside
+def pinned_loading(c):
+    return loaded(c, c.size(32, 2), kept=True, pinned=c.device != "cpu")
+
+
 # For each name of a wrong program, what it lacks and the program that has it.
-PAIRS = {"slow_layout": "fast_layout", "slow_precision": "fast_precision", "slow_batch": "fast_precision", "slow_attention": "fast_precision",
-         "slow_chain": "fast_chain", "slow_launches": "fast_launches"}
+PAIRS = {"slow_layout": "fast_layout", "slow_precision": "fast_precision", "slow_batch": "few_rows", "slow_attention": "fast_precision",
+         "slow_chain": "fast_chain", "slow_launches": "fast_launches", "few_images": "twice_images", "half_rows": "fast_precision",
+         "odd_words": "padded_words", "odd_heads": "padded_heads", "slow_loading": "fast_loading", "fast_loading": "pinned_loading"}

@@ -6,8 +6,8 @@
     scripts/records/thin-trace.py --check RIDGE trace.json.gz                 # and compare the answers of both
 
 Kept are annotations, kernels, copies and fills, and the operators that started one of these or enclose one that did, with the
-members that programs/traces/trace_event.cpp reads; of the calls of CUDA those that started work or belong to the capture of a
-graph. Times count from the first event of the file, to the nanosecond as recorded; identifiers are numbered anew. Dropped are
+members that programs/traces/trace_event.cpp reads; of the calls of CUDA those that started work, wait for it or belong to the
+capture of a graph. Times count from the first event of the file, to the nanosecond as recorded; identifiers are numbered anew. Dropped are
 flows between events, occupancies, queues, and operators and calls that started nothing. The same trace gives the same bytes.
 
 Limits: traces of one process and PyTorch's profiler only.
@@ -39,7 +39,7 @@ def kept(event, started):
         return False
     if category in CALLS:
         captures = "LaunchKernel" in event["name"] or "Capture" in event["name"]
-        return captures or event.get("args", {}).get("correlation") in started
+        return captures or "Synchronize" in event["name"] or event.get("args", {}).get("correlation") in started
     return category in ON_GPU or category in ON_HOST
 
 
