@@ -26,6 +26,8 @@ constexpr std::array law_table{
     parameter<&Laws::events>("events", span_of_time, "what two events around a call add, unless launch.call is known (B8)", {Origin::assumed}),
     parameter<&Laws::usable>("usable", share, "memory that a program gets, over the capacity, unless dram.usable is known", {Origin::measured}),
     parameter<&Laws::own_reads>("own_reads", share, "reads of a user's own kernel, over its DRAM traffic (KP2)", {Origin::assumed}),
+    parameter<&Laws::own_flight>("own_flight", {1.0, 1e6}, "bytes that a warp of a user's own kernel keeps in flight (KP3)", {Origin::assumed}),
+    parameter<&Laws::own_overlap>("own_overlap", {0.1, 100.0}, "how pipes, DRAM and L2 of a user's own kernel overlap: exponent of their norm (KP3)", {Origin::assumed}),
     parameter<&Laws::half_droop>("half_droop", span_of_time, "length of a kernel after which half of the clock's droop has come (G11)", {Origin::assumed}),
 };
 // clang-format on

@@ -36,8 +36,10 @@ struct Laws {
     Time graph_gap{};              ///< launches without figures of their own (B8)
     Time stream{};
     Time events{};
-    double usable = 1.0;     ///< memory that a program gets, over the capacity
-    double own_reads = 1.0;  ///< reads of a user's kernel, over its DRAM traffic (KP2)
+    double usable = 1.0;       ///< memory that a program gets, over the capacity
+    double own_reads = 1.0;    ///< reads of a user's kernel, over its DRAM traffic (KP2)
+    Bytes own_flight{};        ///< what a warp of it keeps in flight; 0: enough (KP3)
+    double own_overlap = 0.0;  ///< how its pipes, DRAM and L2 overlap: exponent of their norm (KP3)
     Time half_droop{};  ///< length of a kernel after which half of the clock's droop has come (G11)
 };
 

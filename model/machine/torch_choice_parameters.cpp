@@ -127,19 +127,19 @@ constexpr std::array cuts_rows_of_choice{
 };
 constexpr std::array cuts_choice{choice<&TorchChoice::cuts, PartsChoice>("torch.choice.parts", "into how many parts k is cut in products of few rows of 16 bits", cuts_rows_of_choice)};
 
-constexpr std::array crumbs_rows_of_choice{
-    parameter<&CrumbsChoice::most_work>("most_work", size, "largest number of multiply-adds", everywhere(measured), required),
-    parameter<&CrumbsChoice::least_depth>("least_depth", size, "least k", everywhere(measured), required),
-    parameter<&CrumbsChoice::least_rows>("least_rows", size, "least number of rows when the result is not narrow", everywhere(measured), required),
-    parameter<&CrumbsChoice::narrow>("narrow", size, "largest number of columns of a narrow result", everywhere(measured), required),
-    parameter<&CrumbsChoice::narrow_rows>("narrow_rows", size, "B by rows, narrow results: least number of rows", everywhere(measured), required),
-    parameter<&CrumbsChoice::columns_264>("columns_264", size, "largest number of columns for 264 parts", everywhere(measured), required),
-    parameter<&CrumbsChoice::columns_132>("columns_132", size, "B by columns: largest number of columns for 132 parts", everywhere(measured), required),
-    parameter<&CrumbsChoice::columns_66>("columns_66", size, "B by columns: largest number of columns for 66 parts", everywhere(measured), required),
-    parameter<&CrumbsChoice::square_rows>("square_rows", size, "B by columns, square tiles: largest number of rows", everywhere(measured), required),
-    parameter<&CrumbsChoice::square_columns>("square_columns", size, "B by columns, square tiles: largest number of columns", everywhere(measured), required),
+constexpr std::array fine_splits_rows_of_choice{
+    parameter<&FineSplitsChoice::most_work>("most_work", size, "largest number of multiply-adds", everywhere(measured), required),
+    parameter<&FineSplitsChoice::least_depth>("least_depth", size, "least k", everywhere(measured), required),
+    parameter<&FineSplitsChoice::least_rows>("least_rows", size, "least number of rows when the result is not narrow", everywhere(measured), required),
+    parameter<&FineSplitsChoice::narrow>("narrow", size, "largest number of columns of a narrow result", everywhere(measured), required),
+    parameter<&FineSplitsChoice::narrow_rows>("narrow_rows", size, "B by rows, narrow results: least number of rows", everywhere(measured), required),
+    parameter<&FineSplitsChoice::columns_264>("columns_264", size, "largest number of columns for 264 parts", everywhere(measured), required),
+    parameter<&FineSplitsChoice::columns_132>("columns_132", size, "B by columns: largest number of columns for 132 parts", everywhere(measured), required),
+    parameter<&FineSplitsChoice::columns_66>("columns_66", size, "B by columns: largest number of columns for 66 parts", everywhere(measured), required),
+    parameter<&FineSplitsChoice::square_rows>("square_rows", size, "B by columns, square tiles: largest number of rows", everywhere(measured), required),
+    parameter<&FineSplitsChoice::square_columns>("square_columns", size, "B by columns, square tiles: largest number of columns", everywhere(measured), required),
 };
-constexpr std::array crumbs_choice{choice<&TorchChoice::crumbs, CrumbsChoice>("torch.choice.crumbs", "which small products of fp32 are cut into crumbs", crumbs_rows_of_choice)};
+constexpr std::array fine_splits_choice{choice<&TorchChoice::fine_splits, FineSplitsChoice>("torch.choice.fine_splits", "which small products of fp32 are cut finely along k", fine_splits_rows_of_choice)};
 
 constexpr std::array integer_tiles_rows_of_choice{
     parameter<&IntegerChoice::few>("few", ratio, "tiles of 64 x 64 over multiprocessors, below which these small tiles are used", everywhere(measured), required),
@@ -154,7 +154,7 @@ constexpr std::array integer_tiles_choice{choice<&TorchChoice::integer_tiles, In
 const TorchChoiceSections& torch_choice_sections() {
     static const TorchChoiceSections all{
         dots_choice,   walks_choice, walk_threads_choice, thin_columns_choice, thin_rows_choice,
-        halves_choice, cuts_choice,  crumbs_choice,       integer_tiles_choice};
+        halves_choice, cuts_choice,  fine_splits_choice,  integer_tiles_choice};
     return all;
 }
 

@@ -132,8 +132,8 @@ struct PartsChoice {
     std::int64_t most_slices = 0;  ///< largest number of slices
 };
 
-/// Which small products of fp32 are cut into crumbs: `model.torch.choice.crumbs`.
-struct CrumbsChoice {
+/// Which small products of fp32 are cut finely along k: `model.torch.choice.fine_splits`.
+struct FineSplitsChoice {
     std::int64_t most_work = 0;       ///< largest number of multiply-adds
     std::int64_t least_depth = 0;     ///< least k
     std::int64_t least_rows = 0;      ///< least number of rows when the result is not narrow
@@ -162,7 +162,7 @@ struct TorchChoice {
     ThinRowsChoice thin_rows{};
     HalvesChoice halves{};
     PartsChoice cuts{};
-    CrumbsChoice crumbs{};
+    FineSplitsChoice fine_splits{};
     IntegerChoice integer_tiles{};
 };
 
@@ -171,7 +171,7 @@ using TorchChoiceSections =
                std::span<const Section<WalkThreadsChoice>>,
                std::span<const Section<ThinColumnsChoice>>,
                std::span<const Section<ThinRowsChoice>>, std::span<const Section<HalvesChoice>>,
-               std::span<const Section<PartsChoice>>, std::span<const Section<CrumbsChoice>>,
+               std::span<const Section<PartsChoice>>, std::span<const Section<FineSplitsChoice>>,
                std::span<const Section<IntegerChoice>>>;
 
 /// The sections `model.torch.choice`, of machines that have `torch_product`.

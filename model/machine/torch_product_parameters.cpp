@@ -144,17 +144,17 @@ constexpr std::array vector_sections{
     product_code<&TorchProductCode::vector_rows_16bit, VectorCode>("torch.product.vector.rows_16bit", "one row of 16 bits, B by rows", vector_rows, 3),
 };
 
-constexpr std::array crumbs_rows{
-    count_of_clocks<&CrumbsCode::columns_264>("columns_264", clocks, "clocks with 264 parts, B by columns", everywhere(records), required),
-    count_of_clocks<&CrumbsCode::columns_132>("columns_132", clocks, "clocks with 132 parts, B by columns", everywhere(records), required),
-    count_of_clocks<&CrumbsCode::columns_88>("columns_88", clocks, "clocks with 88 parts, B by columns", everywhere(records), required),
-    count_of_clocks<&CrumbsCode::columns_66>("columns_66", clocks, "clocks with 66 parts, B by columns", everywhere(records), required),
-    count_of_clocks<&CrumbsCode::columns_44>("columns_44", clocks, "clocks with 44 parts, B by columns", everywhere(records), required),
-    count_of_clocks<&CrumbsCode::rows_264>("rows_264", clocks, "clocks with 264 parts, B by rows", everywhere(records), required),
-    count_of_clocks<&CrumbsCode::rows_176>("rows_176", clocks, "clocks with 176 parts, B by rows", everywhere(records), required),
+constexpr std::array fine_splits_rows{
+    count_of_clocks<&FineSplitsCode::columns_264>("columns_264", clocks, "clocks with 264 parts, B by columns", everywhere(records), required),
+    count_of_clocks<&FineSplitsCode::columns_132>("columns_132", clocks, "clocks with 132 parts, B by columns", everywhere(records), required),
+    count_of_clocks<&FineSplitsCode::columns_88>("columns_88", clocks, "clocks with 88 parts, B by columns", everywhere(records), required),
+    count_of_clocks<&FineSplitsCode::columns_66>("columns_66", clocks, "clocks with 66 parts, B by columns", everywhere(records), required),
+    count_of_clocks<&FineSplitsCode::columns_44>("columns_44", clocks, "clocks with 44 parts, B by columns", everywhere(records), required),
+    count_of_clocks<&FineSplitsCode::rows_264>("rows_264", clocks, "clocks with 264 parts, B by rows", everywhere(records), required),
+    count_of_clocks<&FineSplitsCode::rows_176>("rows_176", clocks, "clocks with 176 parts, B by rows", everywhere(records), required),
 };
-constexpr std::array crumbs_sections{
-    product_code<&TorchProductCode::crumbs, CrumbsCode>("torch.product.crumbs", "small products of few rows of fp32", crumbs_rows),
+constexpr std::array fine_splits_sections{
+    product_code<&TorchProductCode::fine_splits, FineSplitsCode>("torch.product.fine_splits", "small products of few rows of fp32", fine_splits_rows),
 };
 
 constexpr std::array products_rows{
@@ -173,7 +173,7 @@ const TorchProductSections& torch_product_sections() {
     static const TorchProductSections all{
         product_sections, integer_tile_sections, integer_sections,   walk_sections,
         walks_sections,   dots_sections,         thin_tile_sections, thin_tiles_sections,
-        vector_sections,  crumbs_sections,       products_sections};
+        vector_sections,  fine_splits_sections,  products_sections};
     return all;
 }
 

@@ -99,7 +99,7 @@ struct VectorCode {
 };
 
 /// Products that are cut into more parts than k has steps, by number of parts. (eq. M26)
-struct CrumbsCode {
+struct FineSplitsCode {
     double columns_264 = 0.0;  ///< clocks
     double columns_132 = 0.0;  ///< clocks
     double columns_88 = 0.0;   ///< clocks
@@ -126,7 +126,7 @@ struct TorchProductCode {
     ThinTileCode thin_fp16, thin_bf16;
     ThinTilesCode thin;
     VectorCode vector_columns, vector_rows, vector_columns_16bit, vector_rows_16bit;
-    CrumbsCode crumbs;
+    FineSplitsCode fine_splits;
     ProductsCode common;
     TorchChoice choice;
 };
@@ -136,7 +136,7 @@ using TorchProductSections =
                std::span<const Section<IntegerCode>>, std::span<const Section<WalkCode>>,
                std::span<const Section<WalksCode>>, std::span<const Section<DotsCode>>,
                std::span<const Section<ThinTileCode>>, std::span<const Section<ThinTilesCode>>,
-               std::span<const Section<VectorCode>>, std::span<const Section<CrumbsCode>>,
+               std::span<const Section<VectorCode>>, std::span<const Section<FineSplitsCode>>,
                std::span<const Section<ProductsCode>>>;
 
 /// The sections `model.torch.product`, of machines that have `torch_product`.

@@ -74,36 +74,36 @@ Kernel thin_kernel(const Matmul& op, const TorchProductCode& all, bool tensor) {
 }
 
 /// Products that are cut along k into more parts than there are steps.
-struct Crumbs {
+struct FineSplits {
     Tile tile;
     std::int32_t parts;
-    double CrumbsCode::*clocks;
+    double FineSplitsCode::*clocks;
 };
-constexpr Crumbs columns_264{{32, 128, 8}, 264, &CrumbsCode::columns_264};
-constexpr Crumbs columns_132{{32, 128, 8}, 132, &CrumbsCode::columns_132};
-constexpr Crumbs columns_66{{32, 64, 8}, 66, &CrumbsCode::columns_66};
-constexpr Crumbs columns_88{{64, 64, 8}, 88, &CrumbsCode::columns_88};
-constexpr Crumbs columns_44{{64, 64, 8}, 44, &CrumbsCode::columns_44};
-constexpr Crumbs rows_264{{32, 128, 8}, 264, &CrumbsCode::rows_264};
-constexpr Crumbs rows_176{{32, 32, 8}, 176, &CrumbsCode::rows_176};
+constexpr FineSplits columns_264{{32, 128, 8}, 264, &FineSplitsCode::columns_264};
+constexpr FineSplits columns_132{{32, 128, 8}, 132, &FineSplitsCode::columns_132};
+constexpr FineSplits columns_66{{32, 64, 8}, 66, &FineSplitsCode::columns_66};
+constexpr FineSplits columns_88{{64, 64, 8}, 88, &FineSplitsCode::columns_88};
+constexpr FineSplits columns_44{{64, 64, 8}, 44, &FineSplitsCode::columns_44};
+constexpr FineSplits rows_264{{32, 128, 8}, 264, &FineSplitsCode::rows_264};
+constexpr FineSplits rows_176{{32, 32, 8}, 176, &FineSplitsCode::rows_176};
 
 /// For more than 16 rows: square tiles, three along the columns and one or two along the rows.
-const Crumbs* square_crumbs(const Matmul& op, const CrumbsChoice& c) {
+const FineSplits* square_fine_splits(const Matmul& op, const FineSplitsChoice& c) {
     const std::int64_t edge = columns_88.tile.n;
     const bool three = op.n > 2 * edge && op.n <= c.square_columns;
     if (op.b_layout == Layout::row_major || !three || op.m > c.square_rows) return nullptr;
     return op.m <= edge ? &columns_88 : &columns_44;
 }
 
-const Crumbs* narrow_crumbs(const Matmul& op, const CrumbsChoice& c) {
+const FineSplits* narrow_fine_splits(const Matmul& op, const FineSplitsChoice& c) {
     const bool three = op.n > 2 * rows_176.tile.n;
     return op.b_layout == Layout::row_major && three && op.m >= c.narrow_rows ? &rows_176 : nullptr;
 }
 
-const Crumbs* shaped_crumbs(const Matmul& op, const CrumbsChoice& c) {
-    if (op.m > most_few_rows) return square_crumbs(op, c);
+const FineSplits* shaped_fine_splits(const Matmul& op, const FineSplitsChoice& c) {
+    if (op.m > most_few_rows) return square_fine_splits(op, c);
     if (op.k < c.least_depth) return nullptr;
-    if (op.n <= c.narrow) return narrow_crumbs(op, c);
+    if (op.n <= c.narrow) return narrow_fine_splits(op, c);
     if (op.m < c.least_rows) return nullptr;
     const bool by_rows = op.b_layout == Layout::row_major;
     if (op.n <= c.columns_264) return by_rows ? &rows_264 : &columns_264;
@@ -111,10 +111,10 @@ const Crumbs* shaped_crumbs(const Matmul& op, const CrumbsChoice& c) {
     return op.n <= c.columns_132 ? &columns_132 : &columns_66;
 }
 
-const Crumbs* crumbs_of(const Matmul& op, const CrumbsChoice& c) {
+const FineSplits* fine_splits_of(const Matmul& op, const FineSplitsChoice& c) {
     if (op.batch != 1 || op.epilogue != Epilogue::none) return nullptr;
-    const Crumbs* const crumbs = shaped_crumbs(op, c);
-    return crumbs != nullptr && op.m * op.n * op.k <= c.most_work ? crumbs : nullptr;
+    const FineSplits* const fine_splits = shaped_fine_splits(op, c);
+    return fine_splits != nullptr && op.m * op.n * op.k <= c.most_work ? fine_splits : nullptr;
 }
 
 bool is_biased(const Matmul& op) {
@@ -277,14 +277,14 @@ MatmulTime vector_time(const MatmulSituation& s) {
     return time;
 }
 
-MatmulTime crumbs_time(const MatmulSituation& s) {
+MatmulTime fine_splits_time(const MatmulSituation& s) {
     const TorchProductCode& all = *s.machine.torch_product;
-    const Crumbs& chosen = *crumbs_of(s.op, all.choice.crumbs);
+    const FineSplits& chosen = *fine_splits_of(s.op, all.choice.fine_splits);
     MatmulTime time = traffic_of(s, moved_of(s), 1.0);
     time.tile = chosen.tile;
     time.split = chosen.parts;
     time.kernels = 2;
-    time.total = in_torch(all.crumbs.*chosen.clocks, s.machine);
+    time.total = in_torch(all.fine_splits.*chosen.clocks, s.machine);
     time.latency = time.total - time.launch;
     return time;
 }
@@ -383,7 +383,7 @@ FewRows few_rows_kernel(const Matmul& op, const TorchChoice& choice) {
     if (!single && op.type != DataType::tf32) return FewRows::tiles;
     if (op.m == 1) return FewRows::vector;
     if (!single) return FewRows::tiles;
-    if (crumbs_of(op, choice.crumbs) != nullptr) return FewRows::crumbs;
+    if (fine_splits_of(op, choice.fine_splits) != nullptr) return FewRows::fine_splits;
     if (op.m > most_few_rows) return FewRows::tiles;
     if (op.b_layout == Layout::column_major) {
         return takes_dots(op, choice.dots) ? FewRows::dots : FewRows::tiles;
@@ -393,7 +393,7 @@ FewRows few_rows_kernel(const Matmul& op, const TorchChoice& choice) {
 
 MatmulTime few_rows_time(const MatmulSituation& s, FewRows kernel) {
     if (kernel == FewRows::vector) return vector_time(s);
-    if (kernel == FewRows::crumbs) return crumbs_time(s);
+    if (kernel == FewRows::fine_splits) return fine_splits_time(s);
     if (kernel == FewRows::slices) return slices_time(s);
     return blocks_time(s, kernel);
 }

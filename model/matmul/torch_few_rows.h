@@ -25,7 +25,7 @@ enum class FewRows : std::uint8_t {
     vector,
     dots,
     walk,
-    crumbs,
+    fine_splits,
     slices,
     whole,
     parts,

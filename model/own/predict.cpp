@@ -59,8 +59,9 @@ Time own_dram_time(const OwnKernel& op, const Machine& machine) {
 /// Bytes that the rate of DRAM needs in flight over those that the resident warps have. (eq. KP3)
 double starvation(const OwnTime& time, const OwnKernel& op, const Machine& machine) {
     if (time.dram <= Time{} || time.resident_warps <= 0.0 || !machine.memory) return 1.0;
-    constexpr double bytes_of_warp = 32.0 * 16.0 * 2.0;  // two wide loads of each thread
-    const double have = real(machine.sm_count) * time.resident_warps * bytes_of_warp;
+    const double have =
+        real(machine.sm_count) * time.resident_warps * machine.laws.own_flight.base();
+    if (have <= 0.0) return 1.0;
     const double need = real(op.bytes) / time.dram.base() * machine.memory->dram_latency.base();
     return std::max(1.0, need / have);
 }
@@ -88,14 +89,15 @@ Time own_roofline(const OwnKernel& op, const OwnTime& time, const Machine& machi
 }  // namespace
 
 Time OwnTime::joined() const {
-    constexpr double sharpness = 4.0;
+    if (overlap <= 0.0) return std::max({in_waves, starved, l2});
     double sum = 0.0;
-    for (const Time each : {in_waves, starved, l2}) sum += std::pow(each.base(), sharpness);
-    return Time::from_base(std::pow(sum, 1.0 / sharpness));
+    for (const Time each : {in_waves, starved, l2}) sum += std::pow(each.base(), overlap);
+    return Time::from_base(std::pow(sum, 1.0 / overlap));
 }
 
 OwnTime own_time(const OwnKernel& op, const Machine& machine) {
     OwnTime time;
+    time.overlap = machine.laws.own_overlap;
     set_waves(time, op, machine);
     const FlopRate peak = peak_of(op, machine).value_or(FlopRate{});
     if (op.flop > 0 && peak > FlopRate{}) time.compute = Flop::from_base(real(op.flop)) / peak;

@@ -33,6 +33,7 @@ struct OwnTime {
     Time dram;      ///< bytes at the rate of a good stream
     Time starved;   ///< the same, with no more in flight than the resident warps have
     Time l2;
+    double overlap = 0.0;         ///< exponent of the norm that joins them; 0: the longest alone
     double waves = 0.0;           ///< 0: not known
     double wave_fill = 1.0;       ///< share of the slots of all waves that hold a block
     double resident_warps = 0.0;  ///< of a multiprocessor, with this grid; 0: not known

@@ -152,15 +152,15 @@ TEST_CASE("unaligned 16-bit products of few rows have their own kernels", "[torc
 
 TEST_CASE("a small product cut into more parts than k has steps takes the time of the parts",
           "[torch]") {
-    const Time crumbs = analytic_time("matmul dtype=fp32 b_layout=column m=12 n=128 k=256");
-    CHECK(crumbs.in(units::us) == Approx(52.8));
-    CHECK(analytic_time("matmul dtype=fp32 b_layout=column m=12 n=128 k=768") == crumbs);
+    const Time fine_splits = analytic_time("matmul dtype=fp32 b_layout=column m=12 n=128 k=256");
+    CHECK(fine_splits.in(units::us) == Approx(52.8));
+    CHECK(analytic_time("matmul dtype=fp32 b_layout=column m=12 n=128 k=768") == fine_splits);
     CHECK(analytic_time("matmul dtype=fp32 b_layout=column m=12 n=128 k=1365") ==
-          crumbs);  // at most 2^21 multiply-adds
-    CHECK(analytic_time("matmul dtype=fp32 b_layout=column m=12 n=128 k=1366") < 0.5 * crumbs);
-    CHECK(analytic_time("matmul dtype=fp32 b_layout=column m=12 n=128 k=2048") < 0.5 * crumbs);
-    CHECK(analytic_time("matmul dtype=fp32 b_layout=column m=12 n=64 k=256") < 0.3 * crumbs);
-    CHECK(analytic_time("matmul dtype=tf32 b_layout=column m=12 n=128 k=256") < 0.3 * crumbs);
+          fine_splits);  // at most 2^21 multiply-adds
+    CHECK(analytic_time("matmul dtype=fp32 b_layout=column m=12 n=128 k=1366") < 0.5 * fine_splits);
+    CHECK(analytic_time("matmul dtype=fp32 b_layout=column m=12 n=128 k=2048") < 0.5 * fine_splits);
+    CHECK(analytic_time("matmul dtype=fp32 b_layout=column m=12 n=64 k=256") < 0.3 * fine_splits);
+    CHECK(analytic_time("matmul dtype=tf32 b_layout=column m=12 n=128 k=256") < 0.3 * fine_splits);
 }
 
 TEST_CASE("a bias and unaligned tf32 rows take time", "[torch]") {
