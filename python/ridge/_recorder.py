@@ -24,11 +24,13 @@ except ImportError:  # pragma: no cover - every PyTorch from 1.13 on has it
 _no_kernel = {
     "aten::view", "aten::_unsafe_view", "aten::reshape", "aten::t", "aten::transpose", "aten::permute", "aten::expand",
     "aten::slice", "aten::select", "aten::unsqueeze", "aten::squeeze", "aten::split", "aten::split_with_sizes",
-    "aten::chunk", "aten::unbind", "aten::alias", "aten::detach", "aten::as_strided", "aten::lift_fresh",
+    "aten::chunk", "aten::unbind", "aten::alias", "aten::detach", "aten::detach_", "aten::as_strided", "aten::lift_fresh",
     "aten::empty", "aten::empty_like", "aten::empty_strided", "aten::new_empty", "aten::new_empty_strided",
     "aten::_reshape_alias", "aten::unfold", "aten::diagonal", "aten::narrow", "aten::is_same_size", "aten::sym_size",
     "prim::device", "aten::_local_scalar_dense", "aten::record_stream", "aten::resize_", "aten::set_",
 }
+# What fills a new tensor: on a GPU, kernels of `fill_`.
+_fills = {f"aten::{new}{what}" for what in ("zeros", "ones", "full") for new in ("", "new_")} | {"aten::full_like"}
 
 class Call:
     """One operator with its inputs, and how often it ran in one module."""
@@ -92,8 +94,23 @@ class Recorder(TorchDispatchMode):
         self._hooks.clear()
         return super().__exit__(*details)
 
+    @contextlib.contextmanager
+    def _again(self) -> Iterator[None]:
+        """Records what an operator calls, too."""
+        super().__enter__()
+        try:
+            yield
+        finally:
+            super().__exit__(None, None, None)
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         self.poll()
+        # In inference mode, operators that consist of others arrive whole.
+        if torch.is_inference_mode_enabled() and not func._schema.name.startswith("prim::"):
+            with self._again():
+                parts = func.decompose(*args, **(kwargs or {}))
+            if parts is not NotImplemented:
+                return parts
         for tensor in _tensors([args, kwargs]):
             self.watch(tensor, self.before)
         out = func(*args, **(kwargs or {}))
@@ -101,6 +118,7 @@ class Recorder(TorchDispatchMode):
         call = None
         if name not in _no_kernel and not name.startswith("profiler::") and not _only_a_view(func, args, out):
             inputs = _inputs_text(func, args, kwargs or {}, out)
+            name = "aten::fill_" if name in _fills else name
             module = self._path[-1] if self._path and not self.backward else ""
             key = (name, inputs, module, self.backward)
             call = self.calls.get(key)
@@ -197,6 +215,8 @@ def _inputs_text(func: Any, args: Any, kwargs: dict[str, Any], out: Any) -> str:
         given.append(kwargs.get(argument.name, argument.default_value if argument.has_default_value() else None))
     if func._schema.name in ("aten::_to_copy", "aten::clone", "aten::contiguous"):
         given = [out, args[0]]  # as a copy from the input into the result
+    if func._schema.name in _fills:
+        given = [out]
     for value in given:
         kind, size, steps, text = _argument(value)
         types.append(kind)

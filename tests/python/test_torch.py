@@ -44,6 +44,25 @@ class Estimates(unittest.TestCase):
         shapes = {row["name"]: row["shape"] for row in report.to_dict()["operators"]}
         self.assertIn("[3]", shapes["aten::exp"])
 
+    def test_inference_mode_is_recorded_as_its_parts(self):
+        class Without(torch.nn.Module):
+            def __init__(self, model):
+                super().__init__()
+                self.model = model
+
+            @torch.inference_mode()
+            def forward(self, x):
+                return self.model(x).to(torch.bfloat16).matmul(torch.zeros(512, 64, dtype=torch.bfloat16))
+
+        from ridge.torch import estimate
+
+        report = estimate(Without(self.model), self.example, gpu=GPU)
+        self.assertEqual(report.to_dict()["not_modelled"], 0)
+        self.assertGreater(report.gpu_time_us, self.estimate().gpu_time_us)
+        names = self.names(report)
+        self.assertEqual([each for each in names if each in ("aten::linear", "aten::matmul", "aten::to", "aten::zeros")], [])
+        self.assertIn("aten::fill_", names)
+
     def test_an_index_of_the_last_dimension(self):
         from ridge.torch import estimate
 
