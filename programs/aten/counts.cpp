@@ -13,11 +13,11 @@ namespace ridge::programs {
 namespace {
 
 constexpr std::array<std::string_view, count_count> count_names{
-    "bytes",  "elements", "results", "strided",   "wide",       "index",    "values",
-    "table",  "rows",     "columns", "sorting",   "collisions", "meetings", "matrices",
-    "side",   "solving",  "outer",   "channels",  "window",     "narrow",   "planes",
-    "pixels", "weights",  "across",  "unaligned", "indexed",    "launches", "threads",
-    "blocks", "visited",  "padded",  "outputs",   "depth",      "tiled",    "part"};
+    "bytes",     "elements", "results",  "strided",    "wide",     "index",    "values",  "table",
+    "rows",      "columns",  "sorting",  "collisions", "meetings", "matrices", "side",    "solving",
+    "outer",     "channels", "window",   "narrow",     "planes",   "pixels",   "weights", "across",
+    "unaligned", "indexed",  "launches", "threads",    "blocks",   "share",    "turned",  "visited",
+    "padded",    "outputs",  "depth",    "tiled",      "part"};
 
 double of_sizes(const std::vector<std::int64_t>& sizes) {
     double all = 1.0;
@@ -66,22 +66,6 @@ bool lie_alike(const std::vector<const Tensor*>& tensors, std::int64_t elements)
     return true;
 }
 
-/// Whether a kernel of torch.compile adds into places, which the names of its operators say. They stand for all
-/// kernels that were generated together: one that only fills or casts the result has fewer tensors.
-bool adds_into_places(const Call& call) {
-    static constexpr std::string_view gathers = "unsafe";  // "_unsafe_index_add" gathers, then adds
-    constexpr std::size_t fewest = 3;
-    constexpr std::array adding{"index_put", "_index_add", "scatter_add", "scatter_reduce",
-                                "embedding_dense_backward"};
-    const std::string_view name = call.name;
-    return call.tensors().size() >= fewest &&
-           std::any_of(adding.begin(), adding.end(), [name](std::string_view each) {
-               const std::size_t place = name.find(each);
-               if (place == name.npos) return false;
-               return each != "_index_add" || !name.substr(0, place).ends_with(gathers);
-           });
-}
-
 /// What a generated kernel goes through: the product of its scalar arguments; 0: it has none.
 double generated_elements(const Call& call) {
     double elements = 1.0;
@@ -109,18 +93,6 @@ bool adds_in_place(const Call& call) {
     return tensors.size() > 1 && large == 1;
 }
 
-/// Whether such a kernel goes through images with channels last and adds into places with channels first:
-/// then neighbouring threads add into places that lie apart.
-bool adds_apart(const Call& call) {
-    const auto tensors = call.tensors();
-    const Tensor& largest = **std::max_element(
-        tensors.begin(), tensors.end(),
-        [](const Tensor* a, const Tensor* b) { return a->elements() < b->elements(); });
-    const Tensor& places = *tensors.back();
-    return channels_last(largest) && places.dims.size() == largest.dims.size() &&
-           !channels_last(places);
-}
-
 /// A kernel of torch.compile, whose last scalar arguments are its numbers of elements. Of a table that it
 /// gathers from, it reads fewer bytes than the table has.
 void add_generated(Counts& counts, const Call& call, ElementType hint) {
@@ -138,12 +110,6 @@ void add_generated(Counts& counts, const Call& call, ElementType hint) {
     counts[Count::values] = generated_adds(call, elements);
 }
 
-/// Where an operator names the dimensions that it goes along, if it does.
-struct Along {
-    std::string_view name;
-    std::size_t place;
-    bool reduces = false;
-};
 constexpr std::array along_table{Along{"_cummax_helper", 3},
                                  Along{"_cummin_helper", 3},
                                  Along{"_log_softmax", 1},
@@ -183,13 +149,17 @@ Tensor reduced(const Tensor& x, const std::vector<bool>& gone) {
 }
 
 /// What an index is computed for: by the loop over all tensors, or, of a concatenation, over the result.
-double indexed_elements(const Call& call, const std::vector<const Tensor*>& tensors,
-                        double elements) {
+void add_loop(Counts& counts, const Call& call, const std::vector<const Tensor*>& tensors) {
+    const double elements = counts[Count::elements];
     const std::size_t rank = tensors.front()->dims.size();
-    if (bare_operator(call.name) == "cat") return elements * static_cast<double>(rank);
+    if (bare_operator(call.name) == "cat") {
+        counts[Count::indexed] = elements * static_cast<double>(rank);
+        return;
+    }
     std::vector<Tensor> all;
     for (const Tensor* tensor : tensors) all.push_back(*tensor);
-    return elements * real(loop_dimensions(all));
+    counts[Count::indexed] = elements * real(loop_dimensions(all));
+    counts[Count::across] = loop_lies_apart(all) ? elements : 0.0;
 }
 
 /// A group norm's rows are its groups.
@@ -206,9 +176,8 @@ void add_groups(Counts& counts, const Call& call, const Tensor& first) {
 /// Rows along the dimensions that the call names, which need not be its last.
 void add_rows(Counts& counts, const Call& call, const Tensor& first) {
     const std::string_view name = bare_operator(call.name);
-    const auto* const along = std::find_if(along_table.begin(), along_table.end(),
-                                           [name](const Along& each) { return each.name == name; });
-    if (along == along_table.end() || first.dims.empty()) return;
+    const Along* const along = along_of(name);
+    if (along == nullptr || first.dims.empty()) return;
     auto dims = call.wholes(along->place);
     if (const auto one = call.whole(along->place); dims.empty() && one) dims = {*one};
     if (dims.empty() && !along->reduces) return;
@@ -260,23 +229,6 @@ void add_recurrent(Counts& counts, const Subject& subject) {
     counts[Count::window] = shape->products;
 }
 
-/// The layout of a batch norm, whose kernels go through a plane of each channel, or through pixels with
-/// all of theirs.
-std::string batch_norm_law(const Call& call, std::string_view name) {
-    const Tensor* const x = call.tensor(0);
-    if (x == nullptr || x->dims.size() < 2) return std::string(name);
-    const bool flat = x->dims.size() == 2 ||
-                      (x->strides.size() == x->dims.size() && x->strides[1] == 1 && x->dims[1] > 1);
-    const Tensor* const other = call.tensor(1);
-    if (other != nullptr && other->dims == x->dims && other->strides != x->strides) {
-        return std::string(name) + ".mixed";  // one of them is turned first
-    }
-    constexpr std::size_t training = 5;
-    const bool forward = name.find("backward") == std::string_view::npos;
-    const bool fixed = forward && call.value(training) == "False";
-    return std::string(name) + (fixed ? ".fixed" : flat ? ".last" : ".first");
-}
-
 void add_convolution(Counts& counts, const ConvolutionShape& shape) {
     counts[Count::results] = shape.results;
     counts[Count::table] = real(shape.input->elements());
@@ -297,61 +249,6 @@ void add_matrices(Counts& counts, const Tensor& first) {
     counts[Count::outer] = all / std::max(1.0, real(first.dims[1]));
 }
 
-/// Interpolation goes through planes with channels first, and through channels where they are last and
-/// fill a vector.
-std::string resampling_law(const Call& call, std::string_view name, ElementType hint) {
-    const Tensor* const x = call.tensor(0);
-    if (x == nullptr || x->dims.size() < 3) return std::string(name);
-    constexpr std::int64_t fewest = 16;
-    const bool backward = name.find("backward") != name.npos;
-    const bool last = channels_last(*x) && (backward || x->dims[1] >= fewest);
-    const ElementType type = x->type == ElementType::unknown ? hint : x->type;
-    return std::string(name) + (size_of(type) < 4 ? ".16" : ".32") + (last ? ".last" : ".first");
-}
-
-/// Concatenation has kernels for parts that lie in order, with runs that fill vectors or not, and for others.
-std::string cat_law(const Call& call, ElementType hint) {
-    constexpr std::int64_t vector = 16;
-    const std::int64_t dim = call.whole(1).value_or(0);
-    bool narrow = false;
-    for (const Tensor* part : call.tensors()) {
-        if (part->elements() < 1) continue;
-        if (!part->contiguous()) return "cat.strided";
-        const auto rank = static_cast<std::int64_t>(part->dims.size());
-        std::int64_t run = size_of(part->type == ElementType::unknown ? hint : part->type);
-        for (std::int64_t i = dim < 0 ? std::max<std::int64_t>(0, dim + rank) : dim; i < rank;
-             ++i) {
-            run *= part->dims[static_cast<std::size_t>(i)];
-        }
-        narrow = narrow || run % vector != 0;
-    }
-    return narrow ? "cat.narrow" : "cat";
-}
-
-/// Scans and softmax have kernels of their own across the rows in memory, and softmax for short rows.
-std::optional<std::string_view> row_kind(const Call& call, std::string_view name) {
-    constexpr std::array scans{"cumsum", "cumprod", "_logcumsumexp", "_cummax_helper",
-                               "_cummin_helper"};
-    const bool scan = std::find(scans.begin(), scans.end(), name) != scans.end();
-    const bool softmax = name.find("softmax") != name.npos;
-    if (!scan && !softmax) return {};
-    const Tensor* const first = call.tensor(0);
-    const auto* const along = std::find_if(along_table.begin(), along_table.end(),
-                                           [name](const Along& each) { return each.name == name; });
-    if (first == nullptr || along == along_table.end() || first->dims.empty()) return {};
-    // The input is made contiguous first, so that its strides do not matter.
-    const auto rank = static_cast<std::int64_t>(first->dims.size());
-    const std::int64_t dim = call.whole(along->place).value_or(-1);
-    const auto place =
-        static_cast<std::size_t>(std::clamp<std::int64_t>(dim < 0 ? dim + rank : dim, 0, rank - 1));
-    std::int64_t inner = 1;
-    for (std::size_t i = place + 1; i < first->dims.size(); ++i) inner *= first->dims[i];
-    if (inner > 1) return ".across";
-    constexpr std::int64_t longest = 1024;
-    if (softmax && first->dims[place] <= longest) return ".short";
-    return {};
-}
-
 /// How many values meet in one place if they are spread evenly.
 void add_meetings(Counts& counts) {
     const double met = counts[Count::values] / counts[Count::table];
@@ -359,7 +256,53 @@ void add_meetings(Counts& counts) {
     counts[Count::meetings] = std::min(met, counts[Count::values]);
 }
 
+/// The largest tensor, the size of its elements, and the bytes of all.
+struct Sizes {
+    std::int64_t largest = 0;
+    std::int64_t size = 0;
+    double bytes = 0.0;
+};
+
+/// Counts elements of whole numbers on the way. What a copy writes to it does not read.
+Sizes sizes_of(Counts& counts, const Call& call, const std::vector<const Tensor*>& tensors,
+               ElementType hint) {
+    Sizes found;
+    const bool copied = bare_operator(call.name) == "copy" && tensors.size() > 1;
+    for (const Tensor* tensor : tensors) {
+        const std::int64_t size =
+            size_of(tensor->type == ElementType::unknown ? hint : tensor->type);
+        if (!copied || tensor != tensors.front()) {
+            found.bytes += real(tensor->stored_elements()) * real(size);
+        }
+        if (whole_numbers(tensor->type)) counts[Count::index] += real(tensor->elements());
+        if (tensor->elements() <= found.largest) continue;
+        found.largest = tensor->elements();
+        found.size = size;
+    }
+    return found;
+}
+
 }  // namespace
+
+const Along* along_of(std::string_view name) {
+    const auto* const found = std::find_if(along_table.begin(), along_table.end(),
+                                           [name](const Along& each) { return each.name == name; });
+    return found == along_table.end() ? nullptr : found;
+}
+
+bool adds_into_places(const Call& call) {
+    static constexpr std::string_view gathers = "unsafe";  // "_unsafe_index_add" gathers, then adds
+    constexpr std::size_t fewest = 3;
+    constexpr std::array adding{"index_put", "_index_add", "scatter_add", "scatter_reduce",
+                                "embedding_dense_backward"};
+    const std::string_view name = call.name;
+    return call.tensors().size() >= fewest &&
+           std::any_of(adding.begin(), adding.end(), [name](std::string_view each) {
+               const std::size_t place = name.find(each);
+               if (place == name.npos) return false;
+               return each != "_index_add" || !name.substr(0, place).ends_with(gathers);
+           });
+}
 
 bool generated_counted(const Call& call) {
     return generated_elements(call) > 0.0;
@@ -378,53 +321,6 @@ double generated_adds(const Call& call, double elements) {
     return elements * real(results);
 }
 
-std::string law_name(const Call& call, std::string_view bare_name, ElementType hint) {
-    if (bare_name.starts_with("triton_")) {
-        constexpr std::size_t kind = 10;  // "triton_poi"
-        const bool adds = adds_into_places(call);
-        return std::string(bare_name.substr(0, kind)) + (adds ? ".adds" : "") +
-               (adds && adds_apart(call) ? ".apart" : "");
-    }
-    if (bare_name.starts_with("_cudnn_rnn")) {
-        const auto shape = recurrent_shape({call, hint});
-        if (!shape) return std::string(bare_name);
-        return std::string(bare_name) +
-               (shape->held      ? ".held"
-                : shape->aligned ? ".steps"
-                                 : ".unaligned") +
-               (shape->wide ? ".32" : ".16");
-    }
-    if (bare_name.starts_with("upsample_") && bare_name.find("nearest") == bare_name.npos) {
-        return resampling_law(call, bare_name, hint);
-    }
-    if (bare_name == "cat") return cat_law(call, hint);
-    if (const auto kind = row_kind(call, bare_name))
-        return std::string(bare_name) + std::string(*kind);
-    if (bare_name.find("batch_norm") != std::string_view::npos) {
-        return batch_norm_law(call, bare_name);
-    }
-    if (bare_name == "where" && call.tensors().size() == 1) return "nonzero";
-    if (bare_name == "linalg_solve_triangular" && call.tensor(1) != nullptr &&
-        !call.tensor(1)->dims.empty() && call.tensor(1)->dims.back() == 1) {
-        return "linalg_solve_triangular.vector";
-    }
-    const auto places = convolution_arguments(call, bare_name);
-    if (!places) return std::string(bare_name);
-    const auto shape = convolution_shape(call, *places);
-    if (!shape) return std::string(bare_name);
-    const ElementType type = shape->input->type == ElementType::unknown ? hint : shape->input->type;
-    std::string name = places->backward ? "convolution_backward" : "convolution";
-    name += places->transposed                       ? ".transposed"
-            : shape->by_channel && shape->multiplied ? ".multiplied"
-            : shape->by_channel                      ? ".depthwise"
-            : shape->grouped                         ? ".grouped"
-            : shape->taps == 1.0 && !shape->strided  ? ".plain"
-            : shape->narrow                          ? ".narrow"
-                                                     : ".full";
-    name += size_of(type) < 4 ? ".16" : ".32";
-    return name + (channels_last(*shape->input) ? ".last" : ".first");
-}
-
 Counts counts_of(const Call& call, ElementType hint) {
     Counts counts;
     std::vector<const Tensor*> tensors = call.tensors();
@@ -433,16 +329,7 @@ Counts counts_of(const Call& call, ElementType hint) {
     const auto type_at = [hint](const Tensor& tensor) {
         return tensor.type == ElementType::unknown ? hint : tensor.type;
     };
-    std::int64_t largest = 0;
-    std::int64_t size = 0;
-    double bytes = 0.0;
-    for (const Tensor* tensor : tensors) {
-        bytes += real(tensor->stored_elements()) * real(size_of(type_at(*tensor)));
-        if (whole_numbers(tensor->type)) counts[Count::index] += real(tensor->elements());
-        if (tensor->elements() <= largest) continue;
-        largest = tensor->elements();
-        size = size_of(type_at(*tensor));
-    }
+    const auto [largest, size, bytes] = sizes_of(counts, call, tensors, hint);
     const Tensor& first = *tensors.front();
     const double stated = stated_results(call, first);
     const double results = stated > 0.0 ? stated : real(largest);
@@ -472,7 +359,7 @@ Counts counts_of(const Call& call, ElementType hint) {
     add_generated(counts, call, hint);
     add_matrices(counts, first);
     if (stated > 0.0) add_resampling(counts, call, first);
-    counts[Count::indexed] = indexed_elements(call, tensors, elements);
+    add_loop(counts, call, tensors);
     add_rows(counts, call, first);
     add_groups(counts, call, first);
     add_recurrent(counts, {call, hint});

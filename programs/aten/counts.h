@@ -41,16 +41,19 @@ enum class Count : std::uint8_t {
     channels,    ///< dimension 1 of the first tensor; of a convolution its groups
     window,  ///< results times the elements of the window that each takes; of a convolution or a recurrent
              ///< layer its products; of a generated kernel elements times tensors
-    narrow,     ///< elements, if they have less than 4 bytes; else 0
-    planes,     ///< `outer`, if channels come first in memory; else 0
-    pixels,     ///< elements, if channels come last in memory; else 0
-    weights,    ///< elements of a convolution's filters
-    across,     ///< elements, if the neighbours in memory are of different rows; else 0
+    narrow,   ///< elements, if they have less than 4 bytes; else 0
+    planes,   ///< `outer`, if channels come first in memory; else 0
+    pixels,   ///< elements, if channels come last in memory; else 0
+    weights,  ///< elements of a convolution's filters
+    across,  ///< elements, if the neighbours in memory are of different rows or, in a loop over tensors, lie
+             ///< apart in one of them; else 0
     unaligned,  ///< elements, if rows do not begin at multiples of 16 bytes; else 0
     indexed,  ///< elements times the dimensions of the loop over all tensors, if it is not one over memory; else 0
     launches,  ///< kernels of the call, if a trace has them; else 0
     threads,   ///< of all its kernels
     blocks,    ///< of all its kernels
+    share,     ///< elements for each block of the longest kernel
+    turned,  ///< elements, if the blocks of that kernel form a plane, as where an image is turned; else 0
     // Of the kernels of a convolution (kernel_parts.h):
     visited,  ///< taps of all inputs, whether a result has its place there or not
     padded,   ///< products with both sides rounded up to whole tiles
@@ -59,7 +62,7 @@ enum class Count : std::uint8_t {
     tiled,    ///< products of a block with its whole tile, for each launch
     part      ///< products of a block without padding, for each launch
 };
-inline constexpr std::size_t count_count = 35;
+inline constexpr std::size_t count_count = 37;
 
 class Counts {
   public:
@@ -71,6 +74,19 @@ class Counts {
   private:
     std::array<double, count_count> values_{};
 };
+
+/// Where an operator names the dimensions that it goes along.
+struct Along {
+    std::string_view name;
+    std::size_t place;
+    bool reduces = false;
+};
+/// Null: it names none.
+[[nodiscard]] const Along* along_of(std::string_view name);
+
+/// Whether a kernel of torch.compile adds into places, which the names of its operators say. They stand for all
+/// kernels that were generated together: one that only fills or casts the result has fewer tensors.
+[[nodiscard]] bool adds_into_places(const Call& call);
 
 /// The name by which a law is found: the operator without "aten::" and the '_' of in-place forms; of a
 /// convolution its direction, form, width and layout ("convolution.depthwise.16.first"); of a batch

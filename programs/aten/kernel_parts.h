@@ -29,6 +29,7 @@ struct KernelSeen {
     std::string_view name;
     std::int64_t blocks = 0;
     std::int64_t threads = 0;  ///< of all blocks
+    bool plane = false;        ///< blocks lie along two dimensions
     Time measured{};
 };
 

@@ -80,9 +80,8 @@ bool continues(const SharedDimension& outer, const SharedDimension& inner) {
     return true;
 }
 
-}  // namespace
-
-std::int64_t loop_dimensions(const std::vector<Tensor>& tensors) {
+/// The dimensions of the loop over all tensors, after those that form one in all of them were joined.
+std::vector<SharedDimension> joined_loop(const std::vector<Tensor>& tensors) {
     std::vector<SharedDimension> joined;
     for (SharedDimension& inner : dimensions_of_loop(tensors)) {
         if (!joined.empty() && continues(joined.back(), inner)) {
@@ -91,10 +90,24 @@ std::int64_t loop_dimensions(const std::vector<Tensor>& tensors) {
             joined.push_back(std::move(inner));
         }
     }
-    const auto& nearest = joined.empty() ? std::vector<std::int64_t>{} : joined.back().strides;
-    const bool plain = std::all_of(nearest.begin(), nearest.end(),
-                                   [](std::int64_t stride) { return stride <= 1; });
-    return joined.size() <= 1 && plain ? 0 : static_cast<std::int64_t>(joined.size());
+    return joined;
+}
+
+bool lies_apart(const std::vector<SharedDimension>& joined) {
+    return !joined.empty() &&
+           std::any_of(joined.back().strides.begin(), joined.back().strides.end(),
+                       [](std::int64_t stride) { return stride > 1; });
+}
+
+}  // namespace
+
+std::int64_t loop_dimensions(const std::vector<Tensor>& tensors) {
+    const auto joined = joined_loop(tensors);
+    return joined.size() <= 1 && !lies_apart(joined) ? 0 : static_cast<std::int64_t>(joined.size());
+}
+
+bool loop_lies_apart(const std::vector<Tensor>& tensors) {
+    return lies_apart(joined_loop(tensors));
 }
 
 Exchange exchange_of(const Tensor& to, const Tensor& from) {

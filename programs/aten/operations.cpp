@@ -199,6 +199,11 @@ void add_launches(Counts& counts, const Launched& kernels) {
     counts[Count::launches] = static_cast<double>(kernels.launches);
     counts[Count::threads] = static_cast<double>(kernels.threads);
     counts[Count::blocks] = static_cast<double>(kernels.blocks);
+    if (kernels.longest_blocks > 0) {
+        counts[Count::share] =
+            counts[Count::elements] / static_cast<double>(kernels.longest_blocks);
+    }
+    counts[Count::turned] = kernels.plane ? counts[Count::elements] : 0.0;
 }
 
 void take_launches(Understood& call, const Launched& kernels) {

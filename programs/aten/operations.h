@@ -129,6 +129,8 @@ struct Launched {
     std::int64_t launches = 0;
     std::int64_t threads = 0;
     std::int64_t blocks = 0;
+    std::int64_t longest_blocks = 0;  ///< of the longest kernel
+    bool plane = false;               ///< its blocks form a plane
     std::string
         longest{};  ///< what of the longest kernel's name tells templates apart (kernel_key)
 };

@@ -55,6 +55,8 @@ struct Exchange {
 /// Dimensions of the loop over tensors that are broadcast along one another, after neighbours that form one
 /// dimension in all of them were joined; 0: all lie alike and without gaps.
 [[nodiscard]] std::int64_t loop_dimensions(const std::vector<Tensor>& tensors);
+/// Whether neighbours of that loop lie apart in one of the tensors.
+[[nodiscard]] bool loop_lies_apart(const std::vector<Tensor>& tensors);
 /// The tensor with its dimensions in the order in which `leader` has them in memory; `dim` is
 /// mapped to the new order.
 [[nodiscard]] Tensor in_order_of_memory(const Tensor& x, const Tensor& leader, std::int64_t& dim);

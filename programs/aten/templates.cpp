@@ -43,6 +43,7 @@ Template template_at(const Node& table) {
                  .fixed = number_at(table, "fixed_us", 0.0) * units::us,
                  .bytes = number_at(table, "bytes", 0.0),
                  .rule = number_at(table, "rule", 0.0),
+                 .bytes_missed = number_at(table, "bytes_missed", 0.0),
                  .low = number_at(table, "low", 1.0),
                  .high = number_at(table, "high", 1.0),
                  .rows = static_cast<std::int64_t>(number_at(table, "rows", 0.0))};
@@ -54,6 +55,7 @@ Template template_at(const Node& table) {
     read_counts(table, "clocks", law.clocks);
     read_counts(table, "chain", law.chain);
     read_counts(table, "turns", law.turns);
+    read_counts(table, "missed", law.missed);
     return law;
 }
 
@@ -140,23 +142,27 @@ TemplateTime time_of(const Template& law, const Counts& counts, const model::Mac
     const double clock = machine.boost_clock.base();
     const double multiprocessors = static_cast<double>(std::max<std::int64_t>(1, machine.sm_count));
     const double turns = std::ceil(std::max(1.0, counts[Count::channels]) / multiprocessors);
+    const double capacity = machine.l2.size.base();
+    const double missed = capacity > 0.0 ? std::min(1.0, counts[Count::bytes] / capacity) : 1.0;
     double clocks = 0.0;
     double chain = 0.0;
     for (std::size_t i = 0; i < count_count; ++i) {
         clocks += law.clocks.at(i) * counts[static_cast<Count>(i)];
-        chain += (law.chain.at(i) + law.turns.at(i) * turns) * counts[static_cast<Count>(i)];
+        chain += (law.chain.at(i) + law.turns.at(i) * turns + law.missed.at(i) * missed) *
+                 counts[static_cast<Count>(i)];
     }
+    const double bytes = law.bytes + law.bytes_missed * missed;
     const double memory = counts[Count::bytes] / machine.dram_bandwidth.base();
     const double work = clock > 0.0 ? (clocks / multiprocessors + chain) / clock : 0.0;
-    const Time time = law.fixed + law.rule * rule + Time::from_base(law.bytes * memory + work);
-    return {.time = time,
-            .low = time * law.low,
-            .high = time * law.high,
-            // An L2 may serve all bytes: only an empty kernel bounds the time from below.
-            .lower_bound = std::min(machine.kernel_floor, time * law.low),
-            .streams = law.bytes * memory >= work,
-            .by_rule =
-                law.rule * rule >= std::max(law.fixed, Time::from_base(law.bytes * memory + work))};
+    const Time time = law.fixed + law.rule * rule + Time::from_base(bytes * memory + work);
+    return {
+        .time = time,
+        .low = time * law.low,
+        .high = time * law.high,
+        // An L2 may serve all bytes: only an empty kernel bounds the time from below.
+        .lower_bound = std::min(machine.kernel_floor, time * law.low),
+        .streams = bytes * memory >= work,
+        .by_rule = law.rule * rule >= std::max(law.fixed, Time::from_base(bytes * memory + work))};
 }
 
 }  // namespace ridge::programs

@@ -7,7 +7,8 @@
 // software/pytorch-2.11/templates.toml states the laws, fitted by scripts/fit/templates.py to the records
 // of operators drawn at random (scripts/measure/torch-operators.py); each states on how many rows it rests,
 // and its band. Clocks are of one multiprocessor, spread over all of them; `chain` terms are of one chain
-// that all wait for; `turns` are chains of one block for each channel.
+// that all wait for; `turns` are chains of one block for each channel, `missed` chains that wait longer for what
+// the L2 does not hold.
 #pragma once
 
 #include <array>
@@ -36,7 +37,10 @@ struct Template {
     std::array<double, count_count> chain{};   ///< clocks that nothing else hides
     /// The same for each turn that the multiprocessors take over the channels, one block for each.
     std::array<double, count_count> turns{};
-    double low = 1.0;  ///< the 80 % band, times the time
+    /// The same for the share of the bytes that the L2 cannot hold: chains that wait for DRAM there.
+    std::array<double, count_count> missed{};
+    double bytes_missed = 0.0;  ///< times of that share of the bytes at the DRAM bandwidth
+    double low = 1.0;           ///< the 80 % band, times the time
     double high = 1.0;
     std::int64_t rows = 0;  ///< of records that it rests on
     bool fallback = false;  ///< only for calls that no rule describes

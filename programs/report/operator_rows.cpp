@@ -309,6 +309,7 @@ class RowBuilder {
             KernelSeen one{.name = trace_.text(each.name), .measured = time_of(each.duration_ns)};
             if (each.kind == ActivityKind::kernel) {
                 one.blocks = volume(each.grid);
+                one.plane = each.grid[1] > 1;
                 one.threads = one.blocks * std::min<std::int64_t>(volume(each.block), 1024);
             }
             seen.push_back(one);
@@ -318,8 +319,14 @@ class RowBuilder {
 
     [[nodiscard]] Launched launched(const Instance& instance) const {
         Launched sum;
+        Time longest;
         for (const KernelSeen& each : kernels_seen(instance)) {
             if (each.blocks == 0) continue;
+            if (each.measured > longest) {
+                longest = each.measured;
+                sum.longest_blocks = each.blocks;
+                sum.plane = each.plane;
+            }
             ++sum.launches;
             sum.blocks += each.blocks;
             sum.threads += each.threads;

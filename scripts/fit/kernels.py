@@ -51,8 +51,8 @@ def law_times(path):
     for law in tomllib.loads(path.read_text(encoding="utf-8"))["template"]:
         if law.get("fallback"):
             continue
-        values = {"fixed": law["fixed_us"], "bytes": law.get("bytes", 0.0), "rule": law.get("rule", 0.0)}
-        for kind in ("clocks", "chain", "turns"):
+        values = {"fixed": law["fixed_us"], "bytes": law.get("bytes", 0.0), "bytes_missed": law.get("bytes_missed", 0.0), "rule": law.get("rule", 0.0)}
+        for kind in ("clocks", "chain", "turns", "missed"):
             values |= {f"{kind}.{key}": value for key, value in law.get(kind, {}).items()}
         weights = np.array([values.get(name, 0.0) for name in templates.NAMES])
         for name in law["operators"]:

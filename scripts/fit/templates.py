@@ -34,24 +34,26 @@ import numpy as np
 from scipy.optimize import nnls
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CLOCK, SMS, BANDWIDTH = 1.98e9, 132, 4.8e12  # of the H200 that the records were taken on
+CLOCK, SMS, BANDWIDTH, L2 = 1.98e9, 132, 4.8e12, 60 * 2**20  # of the H200 that the records were taken on
 SPREAD = ["elements", "results", "strided", "wide", "index", "values", "table", "rows", "sorting", "collisions", "matrices",
-          "solving", "outer", "channels", "window", "narrow", "planes", "pixels", "weights", "across", "unaligned", "indexed", "threads", "blocks"]
-CHAINS = ["columns", "side", "channels", "outer", "planes", "index", "rows", "launches", "matrices", "meetings"]
+          "solving", "outer", "channels", "window", "narrow", "planes", "pixels", "weights", "across", "unaligned", "indexed", "threads", "blocks", "turned"]
+CHAINS = ["columns", "side", "channels", "outer", "planes", "index", "rows", "launches", "matrices", "meetings", "share"]
 TURNS = ["planes", "columns"]
+MISSED = ["planes", "columns", "rows", "share"]
 LISTED = ("_fused_adam", "_fused_sgd", "_amp_foreach")
-LAUNCHED = {"clocks.threads", "clocks.blocks", "chain.launches"}
+LAUNCHED = {"clocks.threads", "clocks.blocks", "clocks.turned", "chain.launches", "chain.share", "missed.share"}
 MOST_TERMS, FEWEST, FEWEST_OF_KERNEL, MOST_ROWS = 4, 8, 12, 700
 LEAST_BYTES = 0.35  # an L2 serves part of the bytes, at most at this multiple of the DRAM's rate
 BETTER, BETTER_FOR_KERNEL, WORST, FOLDS = 0.9, 0.96, 0.8, 5
 # What the kernels of an operator can depend on; operators that are not named go through their elements once.
-ELEMENTS = {"clocks.elements", "clocks.strided", "clocks.wide", "clocks.narrow", "clocks.results", "clocks.unaligned", "clocks.indexed"}
-INDICES = ELEMENTS | {"clocks.index", "clocks.values", "clocks.table", "clocks.collisions", "chain.index", "chain.meetings"}
-ROWS = ELEMENTS | {"clocks.rows", "clocks.sorting", "chain.columns", "chain.rows", "clocks.across"}
+ELEMENTS = {"clocks.elements", "clocks.strided", "clocks.wide", "clocks.narrow", "clocks.results", "clocks.unaligned", "clocks.indexed", "clocks.across",
+            "bytes_missed"}
+INDICES = (ELEMENTS - {"bytes_missed"}) | {"clocks.index", "clocks.values", "clocks.table", "clocks.collisions", "chain.index", "chain.meetings"}
+ROWS = ELEMENTS | {"clocks.rows", "clocks.sorting", "chain.columns", "chain.rows", "missed.columns"}
 IMAGES = ELEMENTS | {"clocks.outer", "clocks.channels", "clocks.window", "clocks.rows", "chain.outer", "chain.channels",
-                     "clocks.pixels", "clocks.planes", "chain.planes", "clocks.collisions"}
-NORMS = {"clocks.elements", "clocks.wide", "clocks.narrow", "chain.planes", "chain.channels", "turns.planes", "clocks.pixels"}
-GROUPS = {"clocks.elements", "clocks.wide", "clocks.narrow", "clocks.pixels", "chain.columns", "turns.columns"}
+                     "clocks.pixels", "clocks.planes", "chain.planes", "clocks.collisions", "missed.planes"}
+NORMS = {"clocks.elements", "clocks.wide", "clocks.narrow", "chain.planes", "chain.channels", "turns.planes", "clocks.pixels", "missed.planes"}
+GROUPS = {"clocks.elements", "clocks.wide", "clocks.narrow", "clocks.pixels", "chain.columns", "turns.columns", "missed.columns"}
 CONVOLUTIONS = {"clocks.window", "clocks.results", "clocks.table", "clocks.weights", "chain.planes", "clocks.outer", "chain.channels"}
 GENERATED = ELEMENTS | {"clocks.window", "clocks.index", "clocks.values"}
 RECURRENT = {"clocks.elements", "clocks.solving", "chain.columns", "chain.rows", "clocks.window"}
@@ -71,7 +73,7 @@ KINDS = [(("convolution", "cudnn_convolution"), CONVOLUTIONS), (("_cudnn_rnn",),
 # Operators of one template, fitted together.
 TOGETHER = [("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d"),
             ("upsample_nearest1d_backward", "upsample_nearest2d_backward", "upsample_nearest3d_backward"),
-            ("_unique", "_unique2"), ("cumsum", "cumprod", "_logcumsumexp"), ("std", "var", "std_mean", "var_mean"),
+            ("_unique", "_unique2"), ("cumsum", "cumprod"), ("cumsum.single", "cumprod.single"), ("std", "var", "std_mean", "var_mean"),
             ("median", "kthvalue"), ("hardswish_backward", "hardsigmoid_backward", "leaky_relu_backward", "elu_backward",
                                      "softplus_backward", "mish_backward", "log_sigmoid_backward"),
             ("hardswish", "hardsigmoid", "elu", "mish", "softplus", "leaky_relu", "log_sigmoid_forward"),
@@ -88,7 +90,7 @@ TOGETHER += [tuple(f"{way}.{form}.{width}.{layout}" for width in (16, 32) for la
              (("grouped", ("first", "last")), ("transposed", ("first", "last")), ("depthwise", ("last",)), ("multiplied", ("first",)))]
 GROUP = {name: names for names in TOGETHER for name in names}
 NAMES = (["fixed", "bytes", "rule"] + [f"clocks.{each}" for each in SPREAD] + [f"chain.{each}" for each in CHAINS] +
-         [f"turns.{each}" for each in TURNS])
+         [f"turns.{each}" for each in TURNS] + ["bytes_missed"] + [f"missed.{each}" for each in MISSED])
 
 
 class Row:
@@ -105,6 +107,8 @@ class Row:
         self.terms += [counts.get(each, 0.0) / CLOCK * 1e6 for each in CHAINS]
         turns = math.ceil(max(1.0, counts.get("channels", 0.0)) / SMS)
         self.terms += [turns * counts.get(each, 0.0) / CLOCK * 1e6 for each in TURNS]
+        missed = min(1.0, counts.get("bytes", 0.0) / L2)
+        self.terms += [missed * self.terms[1]] + [missed * counts.get(each, 0.0) / CLOCK * 1e6 for each in MISSED]
 
 
 def run(command):
@@ -142,7 +146,7 @@ def rows_of(options):
         drawn = trace.name.startswith("all")
         for number, row in enumerate(report["operators"]):
             if row.get("counts") and row["count"] and not row.get("driver") and row["measured_us"] > 0:
-                found.append(Row(row, (trace, number) if drawn else trace.name, not drawn))
+                found.append(Row(row, (trace.parent.name, trace.name, number) if drawn else trace.name, not drawn))
     return found
 
 
@@ -242,8 +246,8 @@ def section(names, values, errors, data, fallback=False, launched=False, kernel=
     lines += [f"fixed_us = {values.pop('fixed', 0.0):.4g}"]
     lines += ["fallback = true"] if fallback else []
     lines += ["launched = true"] if launched else []
-    lines += [f"{each} = {values.pop(each):.4g}" for each in ("rule", "bytes") if values.get(each)]
-    for kind in ("clocks", "chain", "turns"):
+    lines += [f"{each} = {values.pop(each):.4g}" for each in ("rule", "bytes", "bytes_missed") if values.get(each)]
+    for kind in ("clocks", "chain", "turns", "missed"):
         terms = {key.split(".")[1]: value for key, value in values.items() if key.startswith(kind + ".")}
         if terms:
             lines.append(f"{kind} = {{ " + ", ".join(f"{key} = {value:.6f}" for key, value in terms.items()) + " }")
@@ -315,7 +319,8 @@ def laws_of(names, rows, elsewhere):
         note = f" launched {by_launch:.2f}"
     if not (lists or elsewhere or names[0].startswith(("convolution", "triton_"))):
         places, values = by_shape if good else ([2], np.ones(1))
-        sections += laws_of_kernels(names, rows, wide, lambda some: some.x[:, places] @ values)
+        of_all = sorted(terms_of(names[0]) + [NAMES.index(each) for each in LAUNCHED])
+        sections += laws_of_kernels(names, rows, of_all, lambda some: some.x[:, places] @ values)
     text = (f"{names[0]:42s} rows {len(data.y):5d} groups {data.groups:4d} {before:5.2f} -> {after:5.2f}{'' if good else ' (rule)'}{note}  "
             + " ".join(f"{key}={value:.3g}" for key, value in named.items()))
     return sections, text

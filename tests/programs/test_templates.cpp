@@ -67,6 +67,13 @@ TEST_CASE("an index is computed for each dimension of the loop over all tensors"
           4 * 192);
     // Every second element: one dimension with gaps.
     CHECK(indexed("aten::neg", R"(["float"]|[[100]]|[[2]]|[""])") == 100);
+    // Neighbours of the result lie apart in what is copied; what is written is not read.
+    const Counts turned = counts_of(
+        counted_call("aten::copy_",
+                     R"(["float","c10::Half"]|[[64,32],[64,32]]|[[32,1],[1,64]]|["",""])"),
+        ElementType::unknown);
+    CHECK(turned[Count::across] == 2048);
+    CHECK(turned[Count::bytes] == 2048 * (4 + 2));
     // A sum over rows has what remains and what goes.
     CHECK(
         indexed(
@@ -266,6 +273,48 @@ TEST_CASE("turns count one block for each channel on all multiprocessors", "[tem
     CHECK(time_of(law, counts, machine).time.base() == Approx(one.base()));
     counts[Count::channels] += 1.0;
     CHECK(time_of(law, counts, machine).time.base() == Approx(2.0 * one.base()));
+}
+
+TEST_CASE("a law knows the share of the bytes that the L2 cannot hold", "[templates]") {
+    static const model::Machine machine = model::make_machine(model::catalogue().at("h200-sxm"));
+    Template law;
+    law.missed[static_cast<std::size_t>(Count::planes)] = 2.0;
+    Counts counts;
+    counts[Count::planes] = 1e6;
+    counts[Count::bytes] = machine.l2.size.base() / 4.0;
+    const Time quarter = time_of(law, counts, machine).time;
+    CHECK(quarter.base() == Approx(0.25 * 2e6 / machine.boost_clock.base()));
+    counts[Count::bytes] = machine.l2.size.base() * 3.0;
+    CHECK(time_of(law, counts, machine).time.base() == Approx(4.0 * quarter.base()));
+    law = {.bytes = 0.5, .bytes_missed = 0.75};
+    const TemplateTime streamed = time_of(law, counts, machine);
+    CHECK(streamed.time.base() ==
+          Approx(1.25 * counts[Count::bytes] / machine.dram_bandwidth.base()));
+    CHECK(streamed.streams);
+}
+
+TEST_CASE("a scan of many short rows has a block for each", "[templates]") {
+    const auto named = [](const char* size) {
+        const Call call =
+            counted_call("aten::cumsum", R"(["float","Scalar",""]|[[)" + std::string(size) +
+                                             R"(],[],[]]||["","-1",""])");
+        return law_name(call, "cumsum", ElementType::unknown);
+    };
+    // Seen on an H200: as many blocks as rows from 4097 rows of eight on, else one for each 32 rows.
+    CHECK(named("16384,16,8") == "cumsum.single");
+    CHECK(named("4097,8") == "cumsum.single");
+    CHECK(named("4096,8") == "cumsum");
+    CHECK(named("8") == "cumsum");
+}
+
+TEST_CASE("the blocks of the longest kernel share the elements", "[templates]") {
+    Counts counts;
+    counts[Count::elements] = 4096;
+    add_launches(counts, {.launches = 3, .threads = 0, .blocks = 72, .longest_blocks = 64});
+    CHECK(counts[Count::share] == 64);
+    CHECK(counts[Count::turned] == 0);
+    add_launches(counts, {.launches = 1, .blocks = 64, .longest_blocks = 64, .plane = true});
+    CHECK(counts[Count::turned] == 4096);
 }
 
 TEST_CASE("a law adds its fixed time, bytes, clocks and chains", "[templates]") {
