@@ -42,7 +42,7 @@ TURNS = ["planes", "columns"]
 MISSED = ["planes", "columns", "rows", "share"]
 LISTED = ("_fused_adam", "_fused_sgd", "_amp_foreach")
 LAUNCHED = {"clocks.threads", "clocks.blocks", "clocks.turned", "chain.launches", "chain.share", "missed.share"}
-MOST_TERMS, FEWEST, FEWEST_OF_KERNEL, MOST_ROWS = 4, 8, 12, 700
+MOST_TERMS, FEWEST, FEWEST_OF_KERNEL, MOST_ROWS = 4, 8, 12, 2000
 LEAST_BYTES = 0.35  # an L2 serves part of the bytes, at most at this multiple of the DRAM's rate
 BETTER, BETTER_FOR_KERNEL, WORST, FOLDS = 0.9, 0.96, 0.8, 5
 # What the kernels of an operator can depend on; operators that are not named go through their elements once.
