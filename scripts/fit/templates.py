@@ -287,8 +287,9 @@ def laws_of_kernels(names, rows, terms, before):
     return sections
 
 
-def laws_of(names, rows, elsewhere):
-    """Sections of one template's laws, and a line that says how good they are; `elsewhere`: only where no rule applies.
+def laws_of(names, rows, elsewhere, stays=False):
+    """Sections of one template's laws, and a line that says how good they are; `elsewhere`: only where no rule applies; `stays`: by shapes
+    the rule predicts, and laws are of launches and kernels alone.
 
     Lists of tensors are known by the blocks of their kernels alone: they have no other law."""
     data, lists = Data(rows), names[0].startswith(LISTED)
@@ -300,14 +301,14 @@ def laws_of(names, rows, elsewhere):
     after, sections, note = score(errors, data.worth), [], ""
     named = dict(zip((NAMES[term] for term in chosen), solution))
     by_shape = (chosen, solution)
-    good = after < min(BETTER * before, WORST) and grows(chosen, solution, data) and not lists
+    good = after < min(BETTER * before, WORST) and grows(chosen, solution, data) and not (lists or stays)
     best = min(after if good else before, before)
     if good:
         # Where the model's own rule applies and is as good, the law stands in for it only elsewhere.
         some = data.ruled.any() and not data.ruled.all()
         instead = not some or score(errors[data.ruled], data.worth[data.ruled]) < BETTER * score(rule[data.ruled], data.worth[data.ruled])
         sections.append(section(names, dict(named), errors, data, fallback=elsewhere or not instead))
-    elif data.ruled.mean() > 0.9 and data.groups >= 20 and not lists:
+    elif stays or data.ruled.mean() > 0.9 and data.groups >= 20 and not lists:
         sections.append(band_alone(names, rows))
     wide = sorted(allowed + [NAMES.index(each) for each in LAUNCHED])
     chosen, solution, errors = fit(data, wide)
@@ -334,9 +335,7 @@ def may_have_law(name, rows):
 
 def law_or_band(task):
     names, rows, kept = task
-    if names[0] in kept["operators"]:
-        return [band_alone(names, rows)], f"{names[0]:42s} keeps its rule"
-    return laws_of(names, rows, names[0] in kept["elsewhere"])
+    return laws_of(names, rows, names[0] in kept["elsewhere"], names[0] in kept["operators"])
 
 
 def sections_without(path, starts):
