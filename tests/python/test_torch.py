@@ -262,7 +262,7 @@ class Dispatch(unittest.TestCase):
         self.assertGreaterEqual(report.peak_bytes, 2 * 4 << 20)  # the old cache and the new one
 
 
-@unittest.skipIf(torch is None or not hasattr(torch, "compile"), "PyTorch 2 is not installed")
+@unittest.skipIf(torch is None, "PyTorch is not installed")
 class Planners(unittest.TestCase):
     """PyTorch's own planners with ridge's times."""
 
@@ -301,6 +301,7 @@ class Planners(unittest.TestCase):
         inside = estimator.mod_runtimes["Sequential.0"]
         self.assertGreater(inside["bw"], inside["fw"])
 
+    @unittest.skipIf(not hasattr(torch, "compile"), "PyTorch before 2.0 has no such partitioner")
     def test_the_partitioner_recomputes_the_product_that_is_cheap(self):
         import functorch.compile as compile_
         import torch._functorch.config as config
