@@ -168,6 +168,7 @@ bool correct(Prediction& prediction, const Operation& operation, const Execution
 void conclude(Prediction& prediction, const Operation& operation, const Machine& machine) {
     settle_terms(prediction);
     widen_for_other_chip(prediction, machine);
+    if (type_of(operation) == DataType::nvfp4) widen_for_four_bits(prediction);
     prediction.energy = energy_of(prediction, type_of(operation), machine);
 }
 

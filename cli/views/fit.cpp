@@ -211,7 +211,7 @@ void write_widths(const Context& context, const measure::FittedWidths& widths,
                   std::optional<Format> format) {
     if (!format) {
         for (const measure::ClassWidth& each : widths.classes) {
-            context.out << fmt::format("{}{}  // score {:.4f}, with one width {:.4f}\n",
+            context.out << fmt::format("{}{}  // score {:.4f}, without {:.4f}\n",
                                        each.kept ? "" : "// ", table_line(each), each.score,
                                        each.plain_score);
         }

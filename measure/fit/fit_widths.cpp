@@ -122,37 +122,37 @@ double drawn_to_one(double width, std::size_t rows) {
     return std::pow(width, weight / (weight + few));
 }
 
-bool is_worth_a_line(double width) {
-    constexpr double least = 0.05;
-    return std::abs(std::log(width)) >= least;
-}
-
 ClassWidth fitted_class(model::BandClass band_class, const WidthRows& rows) {
     constexpr double worth = 0.01;
-    ClassWidth made{.band_class = band_class, .rows = rows.size()};
+    constexpr Widths one{1.0, 1.0, 1.0};
+    ClassWidth made{.band_class = band_class, .at = one, .rows = rows.size()};
     double plain = 0.0;
+    double level = 0.0;
     double shaped = 0.0;
     for (const bool half : {false, true}) {
         WidthRows known;
         WidthRows out;
         for (const WidthRow& row : rows) (row.half == half ? out : known).push_back(row);
         if (known.empty() || out.empty()) return made;
-        plain +=
-            mean_score(out, levelled(known, {1.0, 1.0, 1.0})) * static_cast<double>(out.size());
-        shaped += mean_score(out, fitted(known)) * static_cast<double>(out.size());
+        const double share = static_cast<double>(out.size()) / static_cast<double>(rows.size());
+        plain += share * mean_score(out, one);
+        level += share * mean_score(out, levelled(known, one));
+        shaped += share * mean_score(out, fitted(known));
     }
-    made.plain_score = plain / static_cast<double>(rows.size());
-    made.score = shaped / static_cast<double>(rows.size());
-    made.kept = rows.size() >= fewest_of_class && made.score < (1.0 - worth) * made.plain_score;
-    if (made.kept) made.at = fitted(rows);
-    if (made.kept || rows.front().row->of_own_kernel) return made;
-    const double level = drawn_to_one(levelled(rows, made.at)[0], rows.size());
-    made.kept = rows.size() >= fewest_of_class && is_worth_a_line(level);
-    if (made.kept) made.at = {level, level, level};
+    made.plain_score = plain;
+    made.score = plain;
+    const auto take = [&](double score, const Widths& widths) {
+        if (rows.size() < fewest_of_class || score >= (1.0 - worth) * made.score) return;
+        made.score = score;
+        made.at = widths;
+        made.kept = true;
+    };
+    take(level, levelled(rows, one));
+    take(shaped, fitted(rows));
     return made;
 }
 
-/// Rows of ridge's own kernels that have no correction, in the bands that they have.
+/// Rows of ridge's own kernels that have no correction, in the bands that they have. (PyTorch compiles others.)
 void add_uncorrected(const FitRequest& request, std::map<model::BandClass, WidthRows>& classes,
                      std::vector<HeldOutRow>& storage) {
     const std::vector<MeasuredRow> rows = residual_rows(request);
@@ -165,6 +165,7 @@ void add_uncorrected(const FitRequest& request, std::map<model::BandClass, Width
         if (p == nullptr || p->evidence.chip != model::ChipEvidence::own ||
             model::noted<model::note::Extrapolated>(*p) != nullptr ||
             row.execution.launch == model::LaunchMode::stream ||
+            p->implementation == model::Implementation::compiled ||
             model::residual_features_of(row.operation, row.execution, *p, machine) ||
             model::band_row(p->band_class).basis != model::BandBasis::bundled) {
             continue;
@@ -216,7 +217,8 @@ FittedWidths fit_widths(const FitRequest& request) {
         KernelWidthFit each{
             .kind = kernel.first, .implementation = kernel.second, .rows = needed.size()};
         each.factor = drawn_to_one(quantile_of(std::move(needed), inside), each.rows);
-        each.kept = each.rows >= fewest_of_kernel && is_worth_a_line(each.factor);
+        constexpr double least = 0.05;
+        each.kept = each.rows >= fewest_of_kernel && std::abs(std::log(each.factor)) >= least;
         made.kernels.push_back(each);
     }
     return made;

@@ -6,8 +6,8 @@
 // Method. Every row that judged a correction and did not take part in it has a residual. Its band is that of its
 // class times the spread of its correction (82 % of a GPU's rows). The widths at `model::width_times` are those
 // with the least interval score (width of the band in ln, and ten times what lies outside), so scaled that the
-// band still holds 82 %. They are kept where widths from one half of the families of shapes lower the score of
-// the other half by 1 % or more; else one width for all times, if it differs from 1 by 5 % or more. A kernel's factor is then the width that holds 82 % of its rows, drawn towards 1
+// band still holds 82 %. They, or one width for all times, are kept where those from one half of the families of
+// shapes lower the score of the other half by 1 % or more. A kernel's factor is then the width that holds 82 % of its rows, drawn towards 1
 // as if `few` rows more needed just that; kept if it differs by 5 % or more. Only ridge's own kernels have one.
 // Kernels without a correction (tiles that the user names) are in the band of their class.
 // Limits: classes of fewer than 150 rows and kernels of fewer than 60 have none.
@@ -29,7 +29,7 @@ struct ClassWidth {
     model::BandClass band_class = model::BandClass::roofline;
     std::array<double, model::width_times.size()> at{1.0, 1.0, 1.0};
     std::size_t rows = 0;
-    double plain_score = 0.0;  ///< interval score of rows held out, with one width
+    double plain_score = 0.0;  ///< interval score of rows held out, without them
     double score = 0.0;        ///< and with these
     bool kept = false;
 };

@@ -161,6 +161,20 @@ void widen_for_other_chip(Prediction& prediction, const Machine& machine) {
     }
 }
 
+void widen_for_four_bits(Prediction& prediction) {
+    if (prediction.evidence.chip != ChipEvidence::foreign || prediction.time <= Time{}) return;
+    Time fixed{};
+    for (const Term& term : prediction.terms) {
+        if (term.resource == Resource::launch || term.resource == Resource::quantise)
+            fixed += term.time;
+    }
+    const double margin =
+        four_bit_fixed_margin * (std::min(fixed, prediction.time) / prediction.time);
+    const Time low = prediction.low * std::exp(-margin);
+    prediction.low = std::min(prediction.time, std::max(prediction.lower_bound, low));
+    prediction.high *= std::exp(margin);
+}
+
 void widen_for_stand_in(Prediction& prediction, StandIn whose) {
     const double margin =
         whose == StandIn::other_version ? other_version_margin : other_software_margin;

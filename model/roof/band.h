@@ -62,6 +62,9 @@ void apply_band(Prediction& prediction, BandClass band_class, ChipEvidence chip,
 /// a relative's, by the margin of what limits it, which must be settled, on a chip like this one. (R9)
 void widen_for_other_chip(Prediction& prediction, const Machine& machine);
 
+/// Widens the band of a product of 4 bits on a foreign chip by the share of its fixed times, which L11 guesses. (R9)
+void widen_for_four_bits(Prediction& prediction);
+
 /// Whose kernel was measured in the place of the one that was asked for.
 enum class StandIn : std::uint8_t { other_version, other_software };
 /// Widens the band of a time whose kernel is another one's. (R9)
