@@ -16,6 +16,7 @@
 #include "measure/record/record.h"
 #include "programs/report/trace_report.h"
 #include "programs/traces/nsight_compute.h"
+#include "programs/traces/rocprofv3.h"
 #include "programs/traces/trace_set.h"
 
 namespace ridge::cli {
@@ -28,13 +29,14 @@ bool ends_with_any(const std::string& text, std::initializer_list<std::string_vi
     return false;
 }
 
-/// Whether one of the first lines is the header of Nsight Compute's table.
-bool is_nsight_compute(const std::string& path) {
+/// Whether one of the first lines is the header of a profiler's table.
+bool is_profiler_table(const std::string& path) {
     constexpr int most_lines = 200;
     const auto file = open_input(path);
     std::string line;
     for (int i = 0; i < most_lines && std::getline(*file, line); ++i) {
         if (programs::is_nsight_compute_header(line)) return true;
+        if (i == 0 && programs::is_rocprofv3_header(line)) return true;
     }
     return false;
 }
@@ -97,7 +99,7 @@ TimesKind kind_of_times(const std::string& path) {
     std::error_code ignored;
     if (std::filesystem::is_directory(path, ignored)) return TimesKind::records;
     if (ends_with_any(path, {".csv"})) {
-        return is_nsight_compute(path) ? TimesKind::trace : TimesKind::table;
+        return is_profiler_table(path) ? TimesKind::trace : TimesKind::table;
     }
     if (ends_with_any(path, {".json", ".json.gz", ".sqlite", ".ridge"})) return TimesKind::trace;
     return ends_with_any(path, {".tsv", ".txt"}) ? TimesKind::table : TimesKind::records;

@@ -30,7 +30,8 @@ std::int64_t median(std::vector<std::int64_t> values) {
 
 /// Whether the host waits in a call until the GPU is done with what was launched before.
 bool synchronises(const std::string& call) {
-    return call.find("Synchronize") != std::string::npos || call == "cudaMemcpy";
+    return call.find("Synchronize") != std::string::npos || call == "cudaMemcpy" ||
+           call == "hipMemcpy";
 }
 
 using Stream = std::pair<std::int64_t, std::int64_t>;  // device, stream

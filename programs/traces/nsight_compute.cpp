@@ -9,91 +9,16 @@
 #include <utility>
 #include <vector>
 
-#include "hardware/byte_source.h"
 #include "hardware/number_text.h"
+#include "programs/traces/csv_lines.h"
 #include "programs/traces/nsight_metrics.h"
 #include "programs/traces/trace_builder.h"
 
 namespace ridge::programs {
 namespace {
 
-constexpr std::size_t longest_line = std::size_t{4} << 20U;  // a full set has some thousand columns
 constexpr double most_ns = 1e14;
 constexpr double most_bytes = 1e18;
-
-/// The lines of a source; a line break within quotes belongs to the line.
-class Lines {
-  public:
-    explicit Lines(ByteSource& source) : source_(source) {}
-
-    /// The next line without its line break; false if there is none.
-    bool next(std::string& line) {
-        line.clear();
-        bool quoted = false;
-        while (true) {
-            for (; at_ < buffer_.size(); ++at_) {
-                const char letter = buffer_[at_];
-                if (letter == '"') quoted = !quoted;
-                if (letter == '\n' && !quoted) {
-                    ++at_;
-                    if (!line.empty() && line.back() == '\r') line.pop_back();
-                    whole_ = true;
-                    return true;
-                }
-                line += letter;
-                if (line.size() > longest_line) {
-                    damage_ = "a line of more than 4 MiB";
-                    return false;
-                }
-            }
-            if (!fill()) {
-                whole_ = !quoted;
-                return !line.empty();
-            }
-        }
-    }
-    /// Whether the last line was complete, not cut off within quotes.
-    [[nodiscard]] bool whole() const { return whole_; }
-    [[nodiscard]] std::uint64_t bytes() const { return before_ + at_; }
-    [[nodiscard]] std::string damage() const {
-        return damage_.empty() ? source_.failure() : damage_;
-    }
-
-  private:
-    bool fill() {
-        constexpr std::size_t piece = std::size_t{1} << 15U;
-        before_ += buffer_.size();
-        buffer_.resize(piece);
-        buffer_.resize(source_.read(buffer_.data(), piece));
-        at_ = 0;
-        return !buffer_.empty();
-    }
-
-    ByteSource& source_;
-    std::string buffer_;
-    std::size_t at_ = 0;
-    std::uint64_t before_ = 0;
-    bool whole_ = true;
-    std::string damage_;
-};
-
-std::vector<std::string> fields_of(std::string_view line) {
-    std::vector<std::string> fields(1);
-    bool quoted = false;
-    for (std::size_t i = 0; i < line.size(); ++i) {
-        const char letter = line[i];
-        if (letter == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"') {
-            fields.back() += line[++i];  // two quotes mean one
-        } else if (letter == '"') {
-            quoted = !quoted;
-        } else if (letter == ',' && !quoted) {
-            fields.emplace_back();
-        } else {
-            fields.back() += letter;
-        }
-    }
-    return fields;
-}
 
 std::optional<double> number_of(std::string text) {
     std::erase(text, ',');
@@ -308,18 +233,18 @@ bool is_nsight_compute_header(std::string_view line) {
 
 void read_nsight_compute(ByteSource& source, Trace& trace) {
     trace.recorder = TraceSource::nsight_compute;
-    Lines lines(source);
+    CsvLines lines(source);
     std::string line;
     bool found = false;
     while (!found && lines.next(line)) found = is_nsight_compute_header(line);
     if (found) {
-        TableReader table(trace, fields_of(line));
+        TableReader table(trace, csv_fields(line));
         if (!table.usable()) {
             trace.read.damage = "the header lacks ID, Kernel Name or the metric's unit and value";
         }
         while (trace.read.damage.empty() && lines.next(line)) {
             if (line.empty() || line.starts_with("==")) continue;  // messages of the profiler
-            if (!lines.whole() || !table.add(fields_of(line))) {
+            if (!lines.whole() || !table.add(csv_fields(line))) {
                 trace.read.damage = "a row whose columns do not match the header";
             }
         }

@@ -8,14 +8,16 @@
 #include "programs/traces/chrome_trace.h"
 #include "programs/traces/nsight_compute.h"
 #include "programs/traces/nsight_systems.h"
+#include "programs/traces/rocprofv3.h"
 #include "programs/traces/trace.h"
 #include "programs/traces/xplane.h"
 
 namespace ridge::programs {
 
 std::string_view name_of(TraceSource recorder) {
-    constexpr std::array<std::string_view, 5> names{
-        "PyTorch profiler", "Nsight Systems", "Nsight Compute", "CUPTI activity", "JAX profiler"};
+    constexpr std::array<std::string_view, 6> names{"PyTorch profiler", "Nsight Systems",
+                                                    "Nsight Compute",   "CUPTI activity",
+                                                    "JAX profiler",     "rocprofv3"};
     return names.at(static_cast<std::size_t>(recorder));
 }
 
@@ -56,12 +58,16 @@ namespace {
 
 /// The kind follows from the beginning of the file: SQLite from its signature, a table from its
 /// header within the first 32 KiB.
-enum class FileKind : std::uint8_t { chrome, sqlite, table, xplane };
+enum class FileKind : std::uint8_t { chrome, sqlite, table, xplane, rocprofv3 };
 
 FileKind kind_of(std::string_view start) {
     using namespace std::string_view_literals;
     if (start.starts_with("SQLite format 3\0"sv)) return FileKind::sqlite;
     if (is_xplane(start)) return FileKind::xplane;
+    const std::string_view first = start.substr(0, start.find_first_of("\r\n"));
+    if (first.find("Kernel_Name") != first.npos && is_rocprofv3_header(first)) {
+        return FileKind::rocprofv3;
+    }
     for (std::size_t line = 0; line < start.size();) {
         const std::size_t end = start.find('\n', line);
         if (is_nsight_compute_header(start.substr(line, end - line))) return FileKind::table;
@@ -88,6 +94,12 @@ Trace read_trace(const std::string& file) {
                 trace.read.damage.empty() ? "contains no kernel with a time" : trace.read.damage,
                 {.file = file},
                 "ncu --csv --page raw --metrics gpu__time_duration.sum,dram__bytes.sum");
+        case FileKind::rocprofv3:
+            read_rocprofv3(file, source, trace);
+            if (!trace.kernels.empty()) return trace;
+            throw InputError(trace.read.damage.empty() ? "contains no kernel" : trace.read.damage,
+                             {.file = file},
+                             "rocprofv3 --kernel-trace --output-format csv -- PROGRAM");
         case FileKind::xplane:
             read_xplane(source, trace);
             if (!trace.kernels.empty()) return trace;

@@ -87,7 +87,8 @@ enum class TraceSource : std::uint8_t {
     nsight_systems,  ///< ranges, kernels, launches
     nsight_compute,  ///< kernels one at a time, with counters but without a timeline
     activity,        ///< kernels, launches and ranges from CUPTI
-    xla              ///< JAX: kernels with the compiled program that they belong to, without shapes
+    xla,             ///< JAX: kernels with the compiled program that they belong to, without shapes
+    rocprofv3        ///< kernels, copies, launches and ranges of ROCm
 };
 [[nodiscard]] std::string_view name_of(TraceSource recorder);
 
@@ -138,7 +139,7 @@ struct Trace {
 };
 
 /// Reads a file of the PyTorch profiler or of JAX (JSON or `.xplane.pb`, plain or gzip), Nsight Systems
-/// (SQLite), Nsight Compute (CSV) or `ridge profile` (an activity file); the beginning of the file decides which.
+/// (SQLite), Nsight Compute or rocprofv3 (CSV) or `ridge profile` (an activity file); the beginning of the file decides which.
 /// Throws InputError if the file cannot be opened or is empty of events.
 [[nodiscard]] Trace read_trace(const std::string& file);
 

@@ -218,7 +218,8 @@ TEST_CASE("draws the questions of the table of files that are read", "[.][frozen
                                "fuzz/corpus/trace/nsight_compute.csv",
                                "fuzz/corpus/trace/xplane",
                                "programs/traces/trace_jax.xplane.pb.gz",
-                               "programs/traces/trace_jax.json.gz"};
+                               "programs/traces/trace_jax.json.gz",
+                               "fuzz/corpus/trace/rocprofv3.csv"};
     constexpr std::string_view characters = "0159-.,\"{}[]:\\ aX\n";
     test::Random random(20261130);
     std::vector<std::string> questions;

@@ -1,5 +1,5 @@
 // libFuzzer: any bytes, compressed or not, give a profiler's trace, damaged or not, or an
-// InputError, in whichever of the four formats they begin. The trace keeps its promises
+// InputError, in whichever of the five formats they begin. The trace keeps its promises
 // (trace_promises.h).
 #include <cstddef>
 #include <cstdint>

@@ -15,9 +15,9 @@ namespace {
 constexpr std::int64_t us = 1000;
 
 /// Calls and kernels in microseconds; each call launches what follows it.
-class Program {
+class HostAndGpu {
   public:
-    Program() : builder_(trace_) {}
+    HostAndGpu() : builder_(trace_) {}
 
     void call(const char* name, std::int64_t start, std::int64_t end) {
         builder_.add(
@@ -46,7 +46,7 @@ class Program {
 };
 
 /// Two kernels, each launched long before it begins, a wait for them, and a third one.
-void queued(Program& program) {
+void queued(HostAndGpu& program) {
     program.call("cudaLaunchKernel", 0, 5);
     program.kernel(8, 108);
     program.call("cudaLaunchKernel", 5, 10);
@@ -70,7 +70,7 @@ TEST_CASE("an unchanged program takes as long as it took", "[replay]") {
 }
 
 TEST_CASE("shorter kernels end a wait of the host sooner", "[replay]") {
-    Program program;
+    HostAndGpu program;
     queued(program);
     const TraceReplay replay(program.finish());
     TraceChange change = replay.no_change();
@@ -85,7 +85,7 @@ TEST_CASE("shorter kernels end a wait of the host sooner", "[replay]") {
 }
 
 TEST_CASE("time of the host that is left out counts only where the GPU waits for it", "[replay]") {
-    Program program;
+    HostAndGpu program;
     program.call("cudaLaunchKernel", 0, 5);
     program.kernel(8, 108);
     program.call("cudaLaunchKernel", 400, 405);
@@ -101,7 +101,7 @@ TEST_CASE("time of the host that is left out counts only where the GPU waits for
 
 TEST_CASE("a kernel waits for another stream, and a copy from pageable memory holds the host",
           "[replay]") {
-    Program program;
+    HostAndGpu program;
     program.call("cudaMemcpyAsync", 0, 103);
     program.kernel(3, 101, 9, "Memcpy HtoD (Pageable -> Device)");
     program.call("cudaLaunchKernel", 104, 106);
