@@ -364,7 +364,9 @@ void add_notes(GateReport& report, std::span<const TimedRun> before,
             "software, rather than single operators.",
             growth_text(*shared)));
     }
-    if (!before.empty() && !now.empty() && before.front().device != now.front().device) {
+    const bool named = !before.empty() && !now.empty() && !before.front().device.empty() &&
+                       !now.front().device.empty();
+    if (named && before.front().device != now.front().device) {
         report.notes.push_back("Measured on " + now.front().device + ", the baseline on " +
                                before.front().device + ".");
     }

@@ -101,7 +101,9 @@ TimesKind kind_of_times(const std::string& path) {
     if (ends_with_any(path, {".csv"})) {
         return is_profiler_table(path) ? TimesKind::trace : TimesKind::table;
     }
-    if (ends_with_any(path, {".json", ".json.gz", ".sqlite", ".ridge"})) return TimesKind::trace;
+    if (ends_with_any(path, {".json", ".json.gz", ".sqlite", ".ridge", ".pb", ".pb.gz"})) {
+        return TimesKind::trace;
+    }
     return ends_with_any(path, {".tsv", ".txt"}) ? TimesKind::table : TimesKind::records;
 }
 

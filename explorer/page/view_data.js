@@ -44,7 +44,7 @@ const questionsAbout = (name, head) => {
   if (/\.jsonl$/.test(name)) return [diagnose, validate];
   if (/\.sass$/.test(name) || /Function : |\.section\s+\.text\./.test(head)) return [{...about('What the code costs', ['kernel', name]), plain: true}];
   if (/"(model_type|architectures|hidden_size)"/.test(head)) return [{...about('On how many GPUs, and how fast', ['plan', name]), page: true}, {...about('A step', ['model', name]), page: true}];
-  if (/"traceEvents"|"schemaVersion"/.test(head) || /\.(json|ridge)$/.test(name) || /Kernel Name/.test(head)) return [diagnose, trace];
+  if (/"traceEvents"|"schemaVersion"/.test(head) || /\.(json|ridge|pb)$/.test(name) || /Kernel.Name/.test(head)) return [diagnose, trace];
   const timed = /(^|[,\t])"?(measured_)?(time|duration|latency)?_?(ns|us|ms|s|time|duration|latency)"?([,\t]|\r?$)/im.test(head.split('\n')[0] || '');
   return timed ? [diagnose, validate, predict] : [predict];
 };

@@ -280,6 +280,16 @@ TEST_CASE("plan takes lists of weights and of batches, a row for each") {
     CHECK(run_line("plan gpt2 --gpu h100 --batch 1,x").code == 1);
 }
 
+TEST_CASE("check compares both files of a run of JAX, of which one names its GPU") {
+    const std::string folder = RIDGE_JSON_TRACES;
+    const Transcript same =
+        run_line("check " + folder + "/trace_jax.xplane.pb.gz " + folder + "/trace_jax.json.gz");
+    CAPTURE(same.out, same.err);
+    CHECK(same.code == 0);
+    CHECK(same.out.find("none of 71 items is slower") != std::string::npos);
+    CHECK(same.out.find("Measured on") == std::string::npos);
+}
+
 TEST_CASE("check writes JUnit with a failure for what is slower, and escapes names") {
     const ridge::test::TemporaryFolder folder;
     const auto table = [](const char* time) {
