@@ -109,7 +109,7 @@ Entry pointwise_step(const Network& net, Time least) {
 
 /// One kernel goes through all steps of a layer, a block for each sequence: it loads the weights, then each
 /// step waits for the state and multiplies it with them. Those that the block's registers do not hold are
-/// loaded in each step again. (eq. S9)
+/// loaded in each step again, at worst one for each value of the state, one after another. (eq. S9)
 Entry persistent_steps(const Network& net, bool backward) {
     constexpr std::int64_t width = 32;
     const auto named = [backward](const char* name) {
@@ -117,9 +117,10 @@ Entry persistent_steps(const Network& net, bool backward) {
     };
     const auto held = static_cast<double>(ceil_divide(net.hidden, width) * width);
     const double weights = static_cast<double>(net.gates) * held * held;
-    const double step =
-        named("held_step") + named("held_product") * weights +
+    const double again =
+        named("held_product") * weights +
         named("held_again") * std::max(0.0, weights - cost("recurrent.held_weights"));
+    const double step = named("held_step") + std::min(again, cost("recurrent.held_serial") * held);
     Entry entry = entry_of({.bytes = net.batch * net.steps * net.hidden * model::size_of(net.type),
                             .count = net.chains},
                            "steps");
