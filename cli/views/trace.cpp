@@ -205,7 +205,9 @@ void write_savings(const Context& context, const TraceReport& report, std::size_
 
 }  // namespace
 
-std::string saving_text(const Saving& saving) {
+namespace {
+
+std::string saving_sentence(const Saving& saving) {
     const std::string times = saving.count > 1 ? fmt::format(", {} times", saving.count) : "";
     const std::string what = printable(saving.what);
     switch (saving.kind) {
@@ -235,6 +237,19 @@ std::string saving_text(const Saving& saving) {
     }
     return fmt::format("fusion: {}{}: {} now, {} as one", what, times, format(saving.now),
                        format(saving.then));
+}
+
+/// What is left of it from the first kernel to the last, where `now` and `then` are times of kernels.
+std::string span_text(const Saving& saving) {
+    const bool of_kernels = !saving.times.rows.empty() || !saving.times.instances.empty();
+    if (!saving.end_to_end || !of_kernels) return {};
+    return fmt::format("; {} of the span", format(*saving.end_to_end));
+}
+
+}  // namespace
+
+std::string saving_text(const Saving& saving) {
+    return saving_sentence(saving) + span_text(saving);
 }
 
 void write_report(const Context& context, const TraceReport& report, std::size_t rows) {
@@ -330,14 +345,16 @@ Json to_json(const OperatorRow& row, std::int64_t kernel_ns) {
 Json to_json(const std::vector<Saving>& list) {
     Json savings = Json::array();
     for (const Saving& saving : list) {
-        savings.push_back({{"kind", name_of(saving.kind)},
-                           {"what", saving.what},
-                           {"count", saving.count},
-                           {"kernels", saving.kernels},
-                           {"now_us", microseconds(saving.now)},
-                           {"then_us", microseconds(saving.then)},
-                           {"proven", saving.proven},
-                           {"saves_us", microseconds(saving.saves())}});
+        Json one{{"kind", name_of(saving.kind)},
+                 {"what", saving.what},
+                 {"count", saving.count},
+                 {"kernels", saving.kernels},
+                 {"now_us", microseconds(saving.now)},
+                 {"then_us", microseconds(saving.then)},
+                 {"proven", saving.proven},
+                 {"saves_us", microseconds(saving.saves())}};
+        if (saving.end_to_end) one["end_to_end_us"] = microseconds(*saving.end_to_end);
+        savings.push_back(one);
     }
     return savings;
 }

@@ -148,6 +148,7 @@ class Changes {
         std::int64_t kernels = 0;
         Time now;
         Time then;
+        SavedTimes times{};
     };
 
     [[nodiscard]] const OperatorRow& row(std::size_t instance) const {
@@ -173,7 +174,9 @@ class Changes {
             sum.count += row.count;
             sum.kernels += row.kernels;
             sum.now += row.measured;
-            sum.then += row.measured * *ratio + beside(i) * static_cast<double>(row.count);
+            const Time then = row.measured * *ratio + beside(i) * static_cast<double>(row.count);
+            sum.then += then;
+            sum.times.rows.emplace_back(static_cast<std::int32_t>(i), then / row.measured);
         }
         push(kind, what, sum);
     }
@@ -185,7 +188,8 @@ class Changes {
                           .count = sum.count,
                           .kernels = sum.kernels / sum.count,
                           .now = sum.now,
-                          .then = sum.then});
+                          .then = sum.then,
+                          .times = sum.times});
     }
 
     /// The product of an instance that reads or writes scores of this many elements.
@@ -253,11 +257,17 @@ class Changes {
         while (first > 0 && understood(first - 1).changes_layout) --first;
         while (last + 1 < instances_.size() && understood(last + 1).changes_layout) ++last;
         ++sum.count;
+        Time now;
         for (std::size_t i = first; i <= last; ++i) {
             taken[i] = true;
             sum.kernels += static_cast<std::int64_t>(instances_[i].kernels.size());
-            sum.now += programs::time_of(instances_[i].measured_ns);
+            now += programs::time_of(instances_[i].measured_ns);
         }
+        for (std::size_t i = first; i <= last && now > Time{}; ++i) {
+            sum.times.instances.emplace_back(i, fused / now);
+            if (i > first) sum.times.instances_gone.push_back(i);
+        }
+        sum.now += now;
         sum.then += fused;
     }
 

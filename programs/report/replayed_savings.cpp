@@ -18,8 +18,8 @@ namespace {
 class Replays {
   public:
     Replays(const Trace& trace, const std::vector<Instance>& instances, const Rows& rows,
-            const model::Machine& machine)
-        : trace_(trace), instances_(instances), rows_(rows), machine_(machine), replay_(trace) {
+            const model::Machine& machine, const TraceReplay& replay)
+        : trace_(trace), instances_(instances), rows_(rows), machine_(machine), replay_(replay) {
         now_ = replay_.span_ns(replay_.no_change());
     }
 
@@ -160,22 +160,70 @@ class Replays {
     const std::vector<Instance>& instances_;
     const Rows& rows_;
     const model::Machine& machine_;
-    TraceReplay replay_;
+    const TraceReplay& replay_;
     std::int64_t now_ = 0;
     std::vector<Saving> found_;
 };
 
+/// What a saving changes of a program.
+TraceChange change_of(const Trace& trace, const std::vector<Instance>& instances, const Rows& rows,
+                      const TraceReplay& replay, const SavedTimes& times) {
+    TraceChange change = replay.no_change();
+    std::vector<double> of_rows(rows.rows.size(), 1.0);
+    std::vector<bool> gone(rows.rows.size(), false);
+    for (const auto& [row, factor] : times.rows) of_rows[static_cast<std::size_t>(row)] = factor;
+    for (const std::int32_t row : times.rows_gone) gone[static_cast<std::size_t>(row)] = true;
+    const auto leave_out = [&](const Instance& instance) {
+        if (instance.op == none) return;
+        const Operator& op = trace.operators[static_cast<std::size_t>(instance.op)];
+        change.left_out.push_back({op.start_ns, op.end_ns});
+    };
+    const auto scale = [&change](const Instance& instance, double factor) {
+        for (const std::int32_t kernel : instance.kernels) {
+            change.kernels[static_cast<std::size_t>(kernel)] = factor;
+        }
+    };
+    for (std::size_t i = 0; i < instances.size(); ++i) {
+        const auto row = static_cast<std::size_t>(rows.row_of[i]);
+        scale(instances[i], of_rows[row]);
+        if (gone[row]) leave_out(instances[i]);
+    }
+    for (const auto& [place, factor] : times.instances) scale(instances[place], factor);
+    for (const std::size_t place : times.instances_gone) leave_out(instances[place]);
+    change.left_out = merged(std::move(change.left_out));
+    return change;
+}
+
 }  // namespace
 
 std::vector<Saving> replayed_savings(const Trace& trace, const std::vector<Instance>& instances,
-                                     const Rows& rows, const model::Machine& machine) {
+                                     const Rows& rows, const model::Machine& machine,
+                                     const TraceReplay& replay) {
     if (!trace.has_timeline()) return {};
-    Replays replays(trace, instances, rows, machine);
+    Replays replays(trace, instances, rows, machine, replay);
     replays.add_batch();
     replays.add_loading();
     replays.add_pageable();
     replays.add_padding();
     return replays.finish();
+}
+
+void find_end_to_end(const Trace& trace, const std::vector<Instance>& instances, const Rows& rows,
+                     const TraceReplay& replay, std::vector<Saving>& savings) {
+    if (!trace.has_timeline()) return;
+    constexpr int most = 8;
+    const std::int64_t now = replay.span_ns(replay.no_change());
+    int replayed = 0;
+    for (Saving& saving : savings) {
+        const bool changes = !saving.times.rows.empty() || !saving.times.instances.empty();
+        if (!changes) {
+            saving.end_to_end = saving.saves();  // found on the timeline
+        } else if (replayed++ < most) {
+            const std::int64_t then =
+                replay.span_ns(change_of(trace, instances, rows, replay, saving.times));
+            saving.end_to_end = programs::time_of(std::max<std::int64_t>(0, now - then));
+        }
+    }
 }
 
 }  // namespace ridge::programs

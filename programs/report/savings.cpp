@@ -56,6 +56,10 @@ class FusionFinder {
                           .now = time_of(sum.measured_ns),
                           .then = *fused * static_cast<double>(sum.count),
                           .proven = sum.proven};
+            for (const std::size_t place : sum.members) {
+                saving.times.instances.emplace_back(place, saving.then / saving.now);
+            }
+            saving.times.instances_gone = sum.followers;
             found.push_back(std::move(saving));
         }
         return found;
@@ -66,8 +70,10 @@ class FusionFinder {
         std::int64_t count = 0;
         std::int64_t kernels = 0;  ///< of one occurrence
         std::int64_t measured_ns = 0;
-        std::vector<bool> written{};  ///< results that others read as well
-        bool proven = true;           ///< an execution trace has all members
+        std::vector<bool> written{};           ///< results that others read as well
+        bool proven = true;                    ///< an execution trace has all members
+        std::vector<std::size_t> members{};    ///< instances of all occurrences
+        std::vector<std::size_t> followers{};  ///< the same without the first of each
     };
 
     void add(const Instance& instance, std::int32_t row, std::size_t place) {
@@ -187,6 +193,8 @@ class FusionFinder {
             if (first) sum.written.push_back(is_read_later(run.places[i], run.places[end - 1]));
             if (first) sum.kernels += run.kernels[i];
             sum.measured_ns += run.measured_ns[i];
+            sum.members.push_back(run.places[i]);
+            if (i > begin) sum.followers.push_back(run.places[i]);
             sum.proven = sum.proven && flows_[run.places[i]] != nullptr;
         }
         ++sum.count;
@@ -264,6 +272,10 @@ class FusionFinder {
     std::map<std::vector<std::int32_t>, Sum> chains_;
 };
 
+std::int32_t place_of(const OperatorRow& row, const Rows& rows) {
+    return static_cast<std::int32_t>(&row - rows.rows.data());
+}
+
 /// Rows that took longer than the upper end of their band. A data sheet says what a GPU could reach, not
 /// what its library reaches: no verdict rests on it alone. Nor on two trips to DRAM for each kernel:
 /// whether its code and what it reads lie in the L2 depends on what ran before.
@@ -273,12 +285,14 @@ void add_slower(const Rows& rows, const model::Machine& machine, std::vector<Sav
         if (!row.predicted || row.measured <= row.high || row.basis != Basis::shapes) continue;
         if (row.measured <= *row.predicted + static_cast<double>(row.kernels) * trips) continue;
         if (row.evidence < model::Grade::related) continue;
-        found.push_back({.kind = SavingKind::slower,
-                         .what = with_shape(row),
-                         .count = row.count,
-                         .kernels = row.kernels / std::max<std::int64_t>(1, row.count),
-                         .now = row.measured,
-                         .then = *row.predicted});
+        found.push_back(
+            {.kind = SavingKind::slower,
+             .what = with_shape(row),
+             .count = row.count,
+             .kernels = row.kernels / std::max<std::int64_t>(1, row.count),
+             .now = row.measured,
+             .then = *row.predicted,
+             .times = {.rows = {{place_of(row, rows), *row.predicted / row.measured}}}});
     }
 }
 
@@ -290,12 +304,14 @@ void add_copies(Rows& rows, std::vector<Saving>& found) {
             rows.understood[static_cast<std::size_t>(&row - rows.rows.data())];
         if (!understood.changes_layout || row.driver || row.steps.empty()) continue;
         row.avoidable = row.measured;
-        found.push_back({.kind = SavingKind::copies,
-                         .what = with_shape(row),
-                         .count = row.count,
-                         .kernels = row.kernels / std::max<std::int64_t>(1, row.count),
-                         .now = row.measured,
-                         .then = Time{}});
+        found.push_back(
+            {.kind = SavingKind::copies,
+             .what = with_shape(row),
+             .count = row.count,
+             .kernels = row.kernels / std::max<std::int64_t>(1, row.count),
+             .now = row.measured,
+             .then = Time{},
+             .times = {.rows = {{place_of(row, rows), 0.0}}, .rows_gone = {place_of(row, rows)}}});
     }
 }
 

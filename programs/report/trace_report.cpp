@@ -178,11 +178,13 @@ TraceReport report_of(const Trace& trace, const model::Machine& machine, Target 
     for (Saving& change : changes_of(instances, rows, machine)) {
         report.savings.push_back(std::move(change));
     }
-    for (Saving& change : replayed_savings(trace, instances, rows, machine)) {
+    const TraceReplay replay(trace);
+    for (Saving& change : replayed_savings(trace, instances, rows, machine, replay)) {
         report.savings.push_back(std::move(change));
     }
     std::stable_sort(report.savings.begin(), report.savings.end(),
                      [](const Saving& a, const Saving& b) { return a.saves() > b.saves(); });
+    find_end_to_end(trace, instances, rows, replay, report.savings);
     order_rows(report, trace, instances, std::move(rows));
     add_host_late(report);
     add_ranges(report, trace);

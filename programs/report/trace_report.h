@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernel/causes/split.h"
@@ -102,6 +103,14 @@ enum class SavingKind : std::uint8_t {
     padding     ///< an extent that products like better
 };
 
+/// What a saving changes, for a replay of host and GPU: kernels of rows and of calls take other times, calls go.
+struct SavedTimes {
+    std::vector<std::pair<std::int32_t, double>> rows{};      ///< new time over the present one
+    std::vector<std::pair<std::size_t, double>> instances{};  ///< the same of single calls
+    std::vector<std::int32_t> rows_gone{};  ///< whose calls the host need not make
+    std::vector<std::size_t> instances_gone{};
+};
+
 /// A possible saving, with its predicted size.
 struct Saving {
     SavingKind kind = SavingKind::idle;
@@ -111,6 +120,9 @@ struct Saving {
     Time now;                  ///< of all occurrences
     Time then;
     bool proven = false;  ///< an execution trace has the data flow that it needs
+    SavedTimes times{};
+    /// What it saves from the first kernel to the last, of the largest savings.
+    std::optional<Time> end_to_end{};
     [[nodiscard]] Time saves() const { return now - then; }
 };
 

@@ -217,3 +217,51 @@ TEST_CASE("waiting for a loader counts as far as the GPU waits with it", "[savin
     // The GPU has work for longer than the loader takes.
     CHECK(saving_of(program(5.0), SavingKind::loading) == nullptr);
 }
+
+TEST_CASE("what is found by kernels is said from the first kernel to the last, too", "[savings]") {
+    const auto program = [](double host) {
+        Recording made;
+        made.host(host);
+        for (int i = 0; i < 6; ++i) {
+            made.call("aten::mm", R"("float","float")", "[4096,4096],[4096,4096]", 3000.0);
+        }
+        return made.report();
+    };
+    const TraceReport busy = program(10.0);
+    const Saving* const faster = saving_of(busy, SavingKind::precision);
+    REQUIRE(faster != nullptr);
+    REQUIRE(faster->end_to_end.has_value());
+    CHECK(faster->end_to_end->in(units::us) == Approx(faster->saves().in(units::us)).epsilon(0.01));
+    // The host launches each product after the one before has long ended: only the last one counts.
+    const TraceReport idle = program(8000.0);
+    const Saving* const hidden = saving_of(idle, SavingKind::precision);
+    REQUIRE(hidden != nullptr);
+    CHECK(hidden->saves().in(units::us) == Approx(faster->saves().in(units::us)));
+    CHECK(hidden->end_to_end->in(units::us) ==
+          Approx(faster->saves().in(units::us) / 6).epsilon(0.01));
+}
+
+TEST_CASE("a fusion saves the host the calls that it replaces", "[savings]") {
+    const auto program = [](double host) {
+        Recording made;
+        made.host(host);
+        for (int i = 0; i < 6; ++i) {
+            made.call("aten::mm", two, "[2048,2048],[2048,2048]", 30.0);
+            made.call("aten::gelu", R"("c10::BFloat16")", "[2048,2048]", 10.0);
+            made.call("aten::mul", two, "[2048,2048],[2048,2048]", 10.0);
+        }
+        return made.report();
+    };
+    const TraceReport idle = program(200.0);
+    const Saving* const fused = saving_of(idle, SavingKind::fusion);
+    REQUIRE(fused != nullptr);
+    CHECK(fused->count == 6);
+    // Six calls of 200 us that the GPU waited for, and a little of the last kernel.
+    CHECK(fused->end_to_end->in(units::us) == Approx(1200.0).epsilon(0.02));
+    CHECK(fused->saves().in(units::us) < 100.0);
+    const TraceReport busy = program(1.0);
+    const Saving* const shorter = saving_of(busy, SavingKind::fusion);
+    REQUIRE(shorter != nullptr);
+    CHECK(shorter->end_to_end->in(units::us) ==
+          Approx(shorter->saves().in(units::us)).epsilon(0.1));
+}
