@@ -256,10 +256,16 @@ class Changes {
         // The fused kernel takes any layout: copies of its operands and results go too.
         while (first > 0 && understood(first - 1).changes_layout) --first;
         while (last + 1 < instances_.size() && understood(last + 1).changes_layout) ++last;
+        add_fused(first, last, fused, sum);
+        std::fill(taken.begin() + static_cast<std::ptrdiff_t>(first),
+                  taken.begin() + static_cast<std::ptrdiff_t>(last) + 1, true);
+    }
+
+    /// One kernel instead of all from the first instance to the last.
+    void add_fused(std::size_t first, std::size_t last, Time fused, Sum& sum) const {
         ++sum.count;
         Time now;
         for (std::size_t i = first; i <= last; ++i) {
-            taken[i] = true;
             sum.kernels += static_cast<std::int64_t>(instances_[i].kernels.size());
             now += programs::time_of(instances_[i].measured_ns);
         }
