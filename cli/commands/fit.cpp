@@ -14,6 +14,7 @@
 #include "cli/options/keep_option.h"
 #include "cli/options/operation_command.h"
 #include "cli/views/fit.h"
+#include "hardware/document.h"
 #include "hardware/error.h"
 #include "measure/fit/fit.h"
 #include "measure/fit/fit_bands.h"
@@ -92,6 +93,20 @@ int fit_corrections(const Context& context, const FitOptions& options,
     return success;
 }
 
+/// Prints the widths, or writes them into a file of bands.
+int fit_band_widths(const Context& context, const FitOptions& options,
+                    const measure::FitRequest& request) {
+    std::string before;
+    if (!options.output.empty()) before = hardware::read_text_file(options.output);
+    const measure::FittedWidths fitted = measure::fit_widths(request);
+    if (!options.output.empty()) {
+        plot::write_bytes(options.output, measure::with_widths(before, fitted), "bands");
+        context.err << "wrote " << options.output << '\n';
+    }
+    write_widths(context, fitted, format_of(options));
+    return success;
+}
+
 int run_program(const Context& context, const FitOptions& options) {
     if (options.data.empty() && options.records.empty()) {
         throw InputError("there is nothing to fit to", {},
@@ -111,18 +126,15 @@ int run_program(const Context& context, const FitOptions& options) {
     if (options.held_out && options.program != bands) {
         throw InputError("held-out: --held-out goes with bands");
     }
-    if (!options.output.empty() && options.program != residual) {
-        throw InputError("output: --output goes with residual");
+    if (!options.output.empty() && options.program != residual && options.program != widths) {
+        throw InputError("output: --output goes with residual and widths");
     }
     if (options.program == bands) {
         write_bands(context, measure::fit_bands(request), format_of(options));
         return success;
     }
     if (options.program == residual) return fit_corrections(context, options, request);
-    if (options.program == widths) {
-        write_widths(context, measure::fit_widths(request), format_of(options));
-        return success;
-    }
+    if (options.program == widths) return fit_band_widths(context, options, request);
     if (!options.source.empty()) throw InputError("source: --source goes with residual");
     if (!options.data.empty() && !options.records.empty()) {
         throw InputError("--data and --records are both given", {},
@@ -171,8 +183,9 @@ Action build_fit(CommandLine& line, std::span<const std::string>) {
                 "records of bundled kernels (files or folders), instead of tables")
         .value("PATH");
     line.option("-o,--output", options->output,
-                "folder for the overlays that residual writes, one for each GPU")
-        .value("DIR");
+                "folder for the overlays that residual writes, one for each GPU; for widths, the "
+                "file of bands that they go into")
+        .value("PATH");
     line.option("--source", options->source,
                 "source of the data, cited in the overlays of residual")
         .value("TEXT");
@@ -185,7 +198,7 @@ Action build_fit(CommandLine& line, std::span<const std::string>) {
         "file, each with its standard error and strongest correlation. A field that the\n"
         "rows do not determine keeps its value and becomes a comment. --format prints\n"
         "rows instead. MODEL bands makes the table of 80 % bands,\n"
-        "model/roof/band_table.inc, from tables and records. MODEL residual corrects the\n"
+        "calibration/bands.toml, from tables and records. MODEL residual corrects the\n"
         "errors of the analytic model, in one overlay for each GPU. MODEL widths makes\n"
         "the tables of how the width of a band depends on the time and the kernel.\n"
         "Example:\n"

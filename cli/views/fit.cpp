@@ -192,8 +192,7 @@ void write_fits(const Context& context, std::span<const FitReport> reports,
 void write_bands(const Context& context, std::span<const measure::FittedBand> bands,
                  std::optional<Format> format) {
     if (!format) {
-        context.out << "// Made by `ridge fit bands`: class, 8 % and 92 % quantile of "
-                       "ln(measured / predicted), rows, basis.\n";
+        context.out << "[class]\n";
         for (const measure::FittedBand& band : bands) context.out << table_line(band) << '\n';
         return;
     }
@@ -210,13 +209,18 @@ void write_bands(const Context& context, std::span<const measure::FittedBand> ba
 void write_widths(const Context& context, const measure::FittedWidths& widths,
                   std::optional<Format> format) {
     if (!format) {
+        context.out << "[width]\n";
+        std::string_view last;
         for (const measure::ClassWidth& each : widths.classes) {
-            context.out << fmt::format("{}{}  // score {:.4f}, without {:.4f}\n",
-                                       each.kept ? "" : "// ", table_line(each), each.score,
+            context.out << fmt::format("{}{}  # score {:.4f}, without {:.4f}\n",
+                                       each.kept ? "" : "# ", table_line(each), each.score,
                                        each.plain_score);
         }
         for (const measure::KernelWidthFit& each : widths.kernels) {
-            context.out << (each.kept ? "" : "// ") << table_line(each) << '\n';
+            const std::string_view operation = model::info_of(each.kind).name;
+            if (operation != last) context.out << "[kernel." << operation << "]\n";
+            last = operation;
+            context.out << (each.kept ? "" : "# ") << table_line(each) << '\n';
         }
         return;
     }

@@ -18,12 +18,11 @@ namespace ridge::cli {
 void write_fits(const Context& context, std::span<const measure::FitReport> reports,
                 std::optional<Format> format);
 
-/// Without a format, writes lines of `model/roof/band_table.inc`.
+/// Without a format, writes lines of `calibration/bands.toml`.
 void write_bands(const Context& context, std::span<const measure::FittedBand> bands,
                  std::optional<Format> format);
 
-/// Without a format, writes lines of `model/roof/class_widths.inc` and `kernel_widths.inc`, those that are
-/// not kept as comments.
+/// Without a format, writes lines of `calibration/bands.toml`, those that are not kept as comments.
 void write_widths(const Context& context, const measure::FittedWidths& widths,
                   std::optional<Format> format);
 

@@ -1,9 +1,10 @@
 #include "measure/fit/fit_bands.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <map>
 
 #include "hardware/error.h"
@@ -62,12 +63,6 @@ void add_rows(const std::vector<MeasuredRow>& rows, const FitRequest& request,
     }
 }
 
-std::string_view name_of(model::BandBasis basis) {
-    constexpr std::array<std::string_view, 6> names{"bundled", "eager",     "serving",
-                                                    "nccl",    "published", "nothing"};
-    return names[static_cast<std::size_t>(basis)];
-}
-
 }  // namespace
 
 std::vector<FittedBand> fit_bands(const FitRequest& request) {
@@ -109,12 +104,10 @@ std::vector<FittedBand> fit_bands(const FitRequest& request) {
 
 std::string table_line(const FittedBand& band) {
     const model::BandRow& known = model::band_row(band.band_class);
-    std::array<char, 160> line{};
-    static_cast<void>(std::snprintf(
-        line.data(), line.size(), "{BandClass::%s, %.3f, %.3f, %lld, BandBasis::%s},",
-        std::string(model::name_of(band.band_class)).c_str(), band.low, band.high,
-        static_cast<long long>(band.rows), std::string(name_of(known.basis)).c_str()));
-    return line.data();
+    return fmt::format(
+        R"({} = {{ low = {:.3f}, high = {:.3f}, rows = {}, basis = "{}", source = "ROWS" }})",
+        model::name_of(band.band_class), band.low, band.high, band.rows,
+        model::band_basis_names[static_cast<std::size_t>(known.basis)]);
 }
 
 }  // namespace ridge::measure

@@ -31,7 +31,7 @@ struct FittedBand {
 /// read.
 [[nodiscard]] std::vector<FittedBand> fit_bands(const FitRequest& request);
 
-/// The band as a line of `model/roof/band_table.inc`.
+/// The band as a line of `calibration/bands.toml`.
 [[nodiscard]] std::string table_line(const FittedBand& band);
 
 }  // namespace ridge::measure

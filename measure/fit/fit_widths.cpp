@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "hardware/error.h"
 #include "measure/fit/residual_samples.h"
 #include "measure/statistics/quantile.h"
 #include "model/core/fields.h"
@@ -17,7 +18,7 @@
 namespace ridge::measure {
 namespace {
 
-using Widths = std::array<double, model::width_times.size()>;
+using model::Widths;
 
 constexpr double inside = 0.82;  ///< share of rows that a spread holds
 constexpr double outside_weight = 10.0;
@@ -191,6 +192,58 @@ void add_rows(const ResidualReport& report, std::map<model::BandClass, WidthRows
         classes[each.band_class].push_back(width_row(each, spread));
 }
 
+/// Lines by key, in the order of the file.
+using Entries = std::vector<std::pair<std::string, std::string>>;
+
+void put_entry(Entries& entries, std::string_view key, bool kept, std::string line) {
+    const auto found = std::find_if(entries.begin(), entries.end(),
+                                    [&](const auto& each) { return each.first == key; });
+    if (found == entries.end()) {
+        if (kept) entries.emplace_back(key, std::move(line));
+    } else if (kept) {
+        found->second = std::move(line);
+    } else {
+        entries.erase(found);
+    }
+}
+
+/// A file as the lines before its first section of widths, and its sections from there on.
+struct WidthSections {
+    std::string before;
+    std::vector<std::pair<std::string, Entries>> sections;  ///< by header, with its comments
+
+    Entries& at(const std::string& header) {
+        for (auto& [name, entries] : sections) {
+            if (name.ends_with(header)) return entries;
+        }
+        return sections.emplace_back(header, Entries{}).second;
+    }
+};
+
+WidthSections width_sections(std::string_view text) {
+    WidthSections all;
+    std::string comment;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size() - 1);
+        const std::string line(text.substr(0, end));
+        text.remove_prefix(end + 1);
+        const bool section = line.starts_with("[width]") || line.starts_with("[kernel.");
+        if (section) {
+            all.sections.emplace_back(comment + line, Entries{});
+            comment.clear();
+        } else if (line.empty() || line.starts_with('#')) {
+            comment += line + '\n';
+        } else if (all.sections.empty()) {
+            all.before += comment + line + '\n';
+            comment.clear();
+        } else {
+            all.sections.back().second.emplace_back(line.substr(0, line.find(' ')), line);
+        }
+    }
+    if (all.sections.empty()) throw InputError("bands: there is no section [width]");
+    return all;
+}
+
 }  // namespace
 
 FittedWidths fit_widths(const FitRequest& request) {
@@ -225,16 +278,37 @@ FittedWidths fit_widths(const FitRequest& request) {
 }
 
 std::string table_line(const ClassWidth& width) {
-    return fmt::format("ClassWidths{{BandClass::{}, {{{:.2f}, {:.2f}, {:.2f}}}, {}}},",
-                       model::name_of(width.band_class), width.at[0], width.at[1], width.at[2],
-                       width.rows);
+    return fmt::format(
+        R"({} = {{ short = {:.2f}, middle = {:.2f}, long = {:.2f}, rows = {}, source = "WIDTHS" }})",
+        model::name_of(width.band_class), width.at[0], width.at[1], width.at[2], width.rows);
 }
 
 std::string table_line(const KernelWidthFit& width) {
-    std::string name(model::name_of(width.implementation));
-    std::replace(name.begin(), name.end(), '-', '_');
-    return fmt::format("KernelWidth{{OperationKind::{}, Implementation::{}, {:.2f}, {}}},",
-                       model::info_of(width.kind).name, name, width.factor, width.rows);
+    return fmt::format(R"({} = {{ factor = {:.2f}, rows = {}, source = "WIDTHS" }})",
+                       model::name_of(width.implementation), width.factor, width.rows);
+}
+
+std::string with_widths(std::string_view bands, const FittedWidths& widths) {
+    WidthSections file = width_sections(bands);
+    for (const ClassWidth& each : widths.classes) {
+        if (each.rows < fewest_of_class) continue;
+        put_entry(file.at("[width]"), model::name_of(each.band_class), each.kept, table_line(each));
+    }
+    for (const KernelWidthFit& each : widths.kernels) {
+        if (each.rows < fewest_of_kernel) continue;
+        put_entry(file.at(fmt::format("[kernel.{}]", model::info_of(each.kind).name)),
+                  model::name_of(each.implementation), each.kept, table_line(each));
+    }
+    std::string text = file.before;
+    for (const auto& [header, entries] : file.sections) {
+        if (entries.empty()) {  // its comment may be of what follows
+            text += header.substr(0, header.rfind('\n') + 1);
+            continue;
+        }
+        text += header + '\n';
+        for (const auto& [key, line] : entries) text += line + '\n';
+    }
+    return text;
 }
 
 }  // namespace ridge::measure

@@ -15,6 +15,7 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "measure/fit/fit_residual.h"
@@ -49,8 +50,12 @@ struct FittedWidths {
 
 [[nodiscard]] FittedWidths fit_widths(const FitRequest& request);
 
-/// Lines of `model/roof/class_widths.inc` and `kernel_widths.inc`.
+/// Lines of `calibration/bands.toml`, sections `width` and `kernel.OPERATION`.
 [[nodiscard]] std::string table_line(const ClassWidth& width);
 [[nodiscard]] std::string table_line(const KernelWidthFit& width);
+
+/// The text of calibration/bands.toml with these widths: lines of what was fitted are replaced, or go if they are not
+/// kept; lines of what has too few rows, and all others, stay. InputError without sections [width] and [kernel.OPERATION].
+[[nodiscard]] std::string with_widths(std::string_view bands, const FittedWidths& widths);
 
 }  // namespace ridge::measure

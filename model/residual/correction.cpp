@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "model/core/fields.h"
-#include "model/roof/width.h"
+#include "model/roof/band_data.h"
 
 namespace ridge::model {
 namespace {
@@ -16,8 +16,6 @@ constexpr double least_half_width = 0.25;
 
 /// Of the launches of all kernels of a call, a correction leaves at least this part: 1 / 1.2. (K3)
 constexpr double most_off_launch = 1.2;
-
-#include "model/residual/beyond_data.inc"
 
 /// std::max by value, which compilers turn into one instruction for several numbers.
 double larger(double one, double other) {
@@ -120,9 +118,10 @@ bool apply_correction(Prediction& prediction, Time kernels, const Operation& ope
     p.correction = time / p.time;
     // The time that a call waits for the host says nothing about its kernel, so the host's band
     // keeps its width.
+    const double beyond = band_data().factors.beyond_data;
     const bool waits = p.band_class == BandClass::host_call;
     const double spread = fit.spread * of_kernel * width_at(p.band_class, kernels);
-    const double narrowed = waits ? 1.0 : beyond_data + correction.fade * (spread - beyond_data);
+    const double narrowed = waits ? 1.0 : beyond + correction.fade * (spread - beyond);
     const double width = narrowed * p.correction;
     p.low = std::min(time, std::max(time - width * (p.time - p.low), p.lower_bound));
     p.high = std::max(time, time + width * (p.high - p.time));

@@ -6,33 +6,10 @@
 
 #include "hardware/error.h"
 #include "model/machine/machine.h"
+#include "model/roof/band_data.h"
 
 namespace ridge::model {
 namespace {
-
-constexpr double extrapolation_factor = 1.5;
-
-constexpr std::array<BasisRow, 6> bases{{
-    {0.06, 0.12, "records of bundled kernels and cuBLASLt on an H200 SXM"},
-    {0.05, 0.0, "rows of the NeuSight test set, A100 PCIe and V100 PCIe"},
-    {0.01, 0.0, "aiconfigurator's tables of products and attention, A100, H100, H200 and B200 SXM"},
-    {0.01, 0.0, "aiconfigurator's NCCL tables, A100, H100, H200 and B200 SXM"},
-    {0.06, 0.06, "figures and tables of FlashAttention 1 to 3, A100 and H100"},
-    {0.10, 0.10, "an estimate; nothing was measured"},
-}};
-
-constexpr std::array<BandRow, band_class_count> rows{{
-#include "model/roof/band_table.inc"
-}};
-
-constexpr bool in_order() {
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        if (static_cast<std::size_t>(rows[i].band_class) != i) return false;
-        if (!(rows[i].low < 0.0 && rows[i].high > 0.0)) return false;
-    }
-    return true;
-}
-static_assert(in_order(), "the rows follow the order of BandClass");
 
 /// The edges of the band over the time.
 struct Factors {
@@ -53,17 +30,19 @@ Factors factors_of(const BandRow& row, double margin, double factor) {
 }
 
 std::array<Factors, 2> both_factors(const BandRow& row, double margin) {
-    return {factors_of(row, margin, 1.0), factors_of(row, margin, extrapolation_factor)};
+    return {factors_of(row, margin, 1.0),
+            factors_of(row, margin, band_data().factors.outside_range)};
 }
 
 const Factors& band_factors(BandClass band_class, ChipEvidence chip, Validity validity) {
     static const std::array<ClassFactors, band_class_count> all = [] {
         std::array<ClassFactors, band_class_count> made;
-        for (std::size_t i = 0; i < rows.size(); ++i) {
-            const BasisRow& basis = basis_row(rows[i].basis);
-            made[i] = {.own = both_factors(rows[i], 0.0),
-                       .relative = both_factors(rows[i], basis.family_margin),
-                       .foreign = both_factors(rows[i], basis.foreign_margin)};
+        for (std::size_t i = 0; i < made.size(); ++i) {
+            const BandRow& row = band_data().classes[i];
+            const BasisRow& basis = basis_row(row.basis);
+            made[i] = {.own = both_factors(row, 0.0),
+                       .relative = both_factors(row, basis.family_margin),
+                       .foreign = both_factors(row, basis.foreign_margin)};
         }
         return made;
     }();
@@ -78,18 +57,16 @@ const Factors& band_factors(BandClass band_class, ChipEvidence chip, Validity va
 }  // namespace
 
 const BasisRow& basis_row(BandBasis basis) {
-    return bases[static_cast<std::size_t>(basis)];
+    return band_data().bases[static_cast<std::size_t>(basis)];
 }
 
 const BandRow& band_row(BandClass band_class) {
     const auto index = static_cast<std::size_t>(band_class);
-    RIDGE_CONTRACT(index < rows.size());
-    return rows[index];
+    RIDGE_CONTRACT(index < band_class_count);
+    return band_data().classes[index];
 }
 
 namespace {
-
-#include "model/roof/evidence_margins.inc"
 
 BandBasis basis_of(BandClass band_class) {
     return band_class == BandClass::roofline ? BandBasis::nothing : band_row(band_class).basis;
@@ -122,8 +99,8 @@ void apply_band(Prediction& prediction, BandClass band_class, ChipEvidence chip,
 }
 
 void widen_for_borrowed(Prediction& prediction, Borrowed phase) {
-    const double margin =
-        phase == Borrowed::decode ? borrowed_decode_margin : borrowed_prefill_margin;
+    const double margin = phase == Borrowed::decode ? band_data().margins.borrowed_decode
+                                                    : band_data().margins.borrowed_prefill;
     const Time low = prediction.low * std::exp(-margin);
     prediction.low = std::min(prediction.time, std::max(prediction.lower_bound, low));
     prediction.high = prediction.high * std::exp(margin);
@@ -135,15 +112,6 @@ void widen_for_other_chip(Prediction& prediction, const Machine& machine) {
     const ChipEvidence chip = prediction.evidence.chip;
     const bool related = chip == ChipEvidence::relative && is_table_product(prediction.band_class);
     if (!related && chip != ChipEvidence::foreign) return;
-    struct Rule {
-        Resource limiter;
-        double related;
-        double alike;
-        double unlike;
-    };
-    static constexpr std::array<Rule, 14> rules{{
-#include "model/roof/evidence_rules.inc"
-    }};
     // Whatever limits a collective, its links are what nobody knows.
     const bool collective = basis_of(prediction.band_class) == BandBasis::nccl;
     const Resource limiter = collective ? Resource::link : prediction.limiter;
@@ -151,14 +119,14 @@ void widen_for_other_chip(Prediction& prediction, const Machine& machine) {
     const bool alike =
         collective ? machine.link_per_direction.has_value()
                    : machine.stacked_memory && prediction.band_class != BandClass::engine_kernel;
-    for (const Rule& rule : rules) {
-        if (rule.limiter != limiter) continue;
-        double margin = related ? rule.related : alike ? rule.alike : rule.unlike;
-        if (collective && !alike && is_start(prediction.limiter)) margin = unlinked_start_margin;
-        const Time low = prediction.low * std::exp(-margin);
-        prediction.low = std::min(prediction.time, std::max(prediction.lower_bound, low));
-        prediction.high *= std::exp(margin);
+    const LimiterMargins& rule = band_data().limiters[static_cast<std::size_t>(limiter)];
+    double margin = related ? rule.related : alike ? rule.alike : rule.unlike;
+    if (collective && !alike && is_start(prediction.limiter)) {
+        margin = band_data().margins.unlinked_start;
     }
+    const Time low = prediction.low * std::exp(-margin);
+    prediction.low = std::min(prediction.time, std::max(prediction.lower_bound, low));
+    prediction.high *= std::exp(margin);
 }
 
 void widen_for_four_bits(Prediction& prediction) {
@@ -169,15 +137,15 @@ void widen_for_four_bits(Prediction& prediction) {
             fixed += term.time;
     }
     const double margin =
-        four_bit_fixed_margin * (std::min(fixed, prediction.time) / prediction.time);
+        band_data().margins.four_bit_fixed * (std::min(fixed, prediction.time) / prediction.time);
     const Time low = prediction.low * std::exp(-margin);
     prediction.low = std::min(prediction.time, std::max(prediction.lower_bound, low));
     prediction.high *= std::exp(margin);
 }
 
 void widen_for_stand_in(Prediction& prediction, StandIn whose) {
-    const double margin =
-        whose == StandIn::other_version ? other_version_margin : other_software_margin;
+    const double margin = whose == StandIn::other_version ? band_data().margins.other_version
+                                                          : band_data().margins.other_software;
     const Time low = prediction.low * std::exp(-margin);
     prediction.low = std::min(prediction.time, std::max(prediction.lower_bound, low));
     prediction.high *= std::exp(margin);

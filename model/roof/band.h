@@ -3,7 +3,7 @@
 //   apply_band(prediction, BandClass::ring, ChipEvidence::own, Validity::validated);
 //   prediction.low, prediction.high
 //
-// Method: one table (band_table.inc) gives two quantiles of ln(measured / predicted) for each
+// Method: a table (calibration/bands.toml, read by `band_data.h`) gives two quantiles of ln(measured / predicted) for each
 // class. `ridge fit bands` makes it from measured rows (docs/model.md, Bands). Operations and
 // regimes whose residuals have the same spread form one class. A GPU that takes its parameters from
 // its family gets a margin on both sides, which depends on the rows that its class is based on; the
@@ -14,7 +14,9 @@
 // Limits: the band is that of the model, not of one run on a busy or throttled machine.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "hardware/quantity.h"
@@ -28,22 +30,25 @@ struct Machine;
 
 /// The kinds of rows that bands are based on.
 enum class BandBasis : std::uint8_t { bundled, eager, serving, nccl, published, nothing };
+inline constexpr std::array<std::string_view, 6> band_basis_names{
+    "bundled", "eager", "serving", "nccl", "published", "nothing"};
 
 /// What the rows are, and the margins in ln for GPUs none of whose rows were measured.
 struct BasisRow {
-    double family_margin;   ///< if another GPU of the family was measured
-    double foreign_margin;  ///< if none of the family was measured, beside that of the limiter (R9)
-    std::string_view rows;
+    double family_margin = 0.0;  ///< if another GPU of the family was measured
+    double foreign_margin =
+        0.0;  ///< if none of the family was measured, beside that of the limiter (R9)
+    std::string rows;
 };
 [[nodiscard]] const BasisRow& basis_row(BandBasis basis);
 
 /// Quantiles of ln(measured / predicted) of one class, and their origin.
 struct BandRow {
-    BandClass band_class;
-    double low;
-    double high;
-    int rows;  ///< number of residuals; 0: set by hand
-    BandBasis basis;
+    BandClass band_class = BandClass::roofline;
+    double low = 0.0;
+    double high = 0.0;
+    int rows = 0;  ///< number of residuals; 0: set by hand
+    BandBasis basis = BandBasis::nothing;
 };
 [[nodiscard]] const BandRow& band_row(BandClass band_class);
 

@@ -3,44 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/roof/band_data.h"
+
 namespace ridge::model {
 namespace {
 
-using Widths = std::array<double, width_times.size()>;
-
-struct ClassWidths {
-    BandClass band_class;
-    Widths at;
-    int rows;
-};
-
-struct KernelWidth {
-    OperationKind kind;
-    Implementation implementation;
-    double factor;
-    int rows;
-};
-
-constexpr std::array class_widths{
-#include "model/roof/class_widths.inc"
-};
-
-constexpr std::array kernel_widths{
-#include "model/roof/kernel_widths.inc"
-};
-
-constexpr auto make_widths_of_classes() {
-    std::array<const Widths*, band_class_count> all{};
-    for (const ClassWidths& each : class_widths) {
-        all[static_cast<std::size_t>(each.band_class)] = &each.at;
-    }
-    return all;
-}
-constexpr auto widths_of_classes = make_widths_of_classes();
-
-const std::array<double, width_times.size()>& width_logs() {
+const Widths& width_logs() {
     static const auto logs = [] {
-        std::array<double, width_times.size()> made{};
+        Widths made{};
         std::transform(width_times.begin(), width_times.end(), made.begin(),
                        [](double time) { return std::log(time); });
         return made;
@@ -61,12 +31,13 @@ WidthPlace width_place(Time time) {
 
 double width_at(BandClass band_class, Time time) {
     const auto index = static_cast<std::size_t>(band_class);
-    const Widths* const widths = index < band_class_count ? widths_of_classes[index] : nullptr;
-    return widths == nullptr ? 1.0 : width_between(*widths, width_place(time));
+    if (index >= band_class_count) return 1.0;
+    const std::optional<Widths>& widths = band_data().widths[index];
+    return widths ? width_between(*widths, width_place(time)) : 1.0;
 }
 
 double width_of_kernel(OperationKind kind, Implementation implementation) {
-    for (const KernelWidth& each : kernel_widths) {
+    for (const KernelWidth& each : band_data().kernels) {
         if (each.kind == kind && each.implementation == implementation) return each.factor;
     }
     return 1.0;

@@ -5,7 +5,7 @@
 
 Two tables in Markdown. The first: coverage of the bands as printed, for each chip (own, relative, foreign, datasheet), whether the shape is in
 the validated range, whether the kernel was measured, the software, and the class. The second is blind: for each GPU, class, region of shapes
-and software that is left out, the margins of model/roof/evidence_rules.inc are taken off its bands and found again on the other rows with the
+and software that is left out, the margins of calibration/bands.toml are taken off its bands and found again on the other rows with the
 same evidence (for each limiter the margin in ln with which 80 % of those rows lie in the band; of all limiters together where fewer than
 `FEW` rows have this one), and the left-out rows are judged with them. Only rows of foreign chips have such margins.
 The region is the third of rows of a class with the least work, the middle third, or the third with the most.
@@ -20,17 +20,18 @@ import math
 import pathlib
 import re
 import subprocess
+import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INSIDE = 0.8
 FEW = 30
-RULES = {name: (float(alike), float(unlike)) for name, alike, unlike in
-         re.findall(r"\{Resource::(\w+), ([\d.]+), ([\d.]+)\}", (ROOT / "model/roof/evidence_rules.inc").read_text(encoding="utf-8"))}
+RULES = {name: (rule["alike"], rule["unlike"])
+         for name, rule in tomllib.loads((ROOT / "calibration/bands.toml").read_text(encoding="utf-8"))["limiter"].items()}
 
 
 @functools.cache
 def is_alike(gpu, links):
-    """Whether a GPU has the smaller margins: links for a collective, else HBM (`widen_for_foreign` of model/roof/band.cpp)."""
+    """Whether a GPU has the smaller margins: links for a collective, else HBM (`widen_for_other_chip` of model/roof/band.cpp)."""
     text = (ROOT / "hardware/gpus" / f"{gpu}.toml").read_text(encoding="utf-8")
     return "\n[link]" in text if links else re.search(r'\btype = \{ value = "HBM', text) is not None
 

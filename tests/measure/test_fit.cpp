@@ -307,9 +307,10 @@ TEST_CASE("bands are quantiles of their class's residuals", "[fit]") {
     CHECK(narrowed < 1.0);
     const double slow = std::log1p(0.25 / narrowed);
     CHECK(stream.high == Approx(slow).epsilon(1e-3));
-    CHECK(table_line(
-              {.band_class = model::BandClass::stream, .low = -0.05, .high = 0.0625, .rows = 7}) ==
-          "{BandClass::stream, -0.050, 0.062, 7, BandBasis::bundled},");
+    CHECK(
+        table_line(
+            {.band_class = model::BandClass::stream, .low = -0.05, .high = 0.0625, .rows = 7}) ==
+        R"(stream = { low = -0.050, high = 0.062, rows = 7, basis = "bundled", source = "ROWS" })");
     // Rows that were held out scatter like new rows, so the quantiles lie further in.
     request.held_out = true;
     const FittedBand narrower = fit_bands(request)[static_cast<std::size_t>(stream.band_class)];

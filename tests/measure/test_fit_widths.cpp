@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hardware/error.h"
 #include "hardware/text_hash.h"
 #include "hardware/units.h"
 #include "measure/fit/fit_widths.h"
@@ -76,12 +77,39 @@ TEST_CASE("residuals that scatter alike at all times leave the width as it is", 
 TEST_CASE("widths are written as lines of their tables", "[fit][band]") {
     CHECK(table_line(ClassWidth{
               .band_class = model::BandClass::stream, .at = {1.5, 1.25, 0.5}, .rows = 7}) ==
-          "ClassWidths{BandClass::stream, {1.50, 1.25, 0.50}, 7},");
+          R"(stream = { short = 1.50, middle = 1.25, long = 0.50, rows = 7, source = "WIDTHS" })");
     CHECK(table_line(KernelWidthFit{.kind = model::OperationKind::attention,
                                     .implementation = model::Implementation::torch_flash,
                                     .factor = 0.875,
                                     .rows = 90}) ==
-          "KernelWidth{OperationKind::attention, Implementation::torch_flash, 0.88, 90},");
+          R"(torch-flash = { factor = 0.88, rows = 90, source = "WIDTHS" })");
+}
+
+TEST_CASE("widths go into their file, and other lines of it stay", "[fit][band]") {
+    const std::string file =
+        "kind = \"bands\"\n\n# By time.\n[width]\nstream = old\nring = old\naccess = old\n"
+        "\n# By kernel.\n[kernel.copy]\nbundled = old\n[kernel.sum]\nfused = old\n";
+    FittedWidths fitted;
+    fitted.classes = {
+        {.band_class = model::BandClass::stream, .at = {1.5, 1.0, 0.5}, .rows = 200, .kept = true},
+        {.band_class = model::BandClass::access, .rows = 200, .kept = false},
+        {.band_class = model::BandClass::ring, .rows = 20, .kept = false},
+        {.band_class = model::BandClass::row_kernel, .rows = 300, .kept = true}};
+    fitted.kernels = {{.kind = model::OperationKind::copy,
+                       .implementation = model::Implementation::bundled,
+                       .rows = 90,
+                       .kept = false},
+                      {.kind = model::OperationKind::softmax,
+                       .implementation = model::Implementation::fused,
+                       .factor = 0.9,
+                       .rows = 90,
+                       .kept = true}};
+    CHECK(with_widths(file, fitted) ==
+          "kind = \"bands\"\n\n# By time.\n[width]\n" + table_line(fitted.classes[0]) +
+              "\nring = old\n" + table_line(fitted.classes[3]) +
+              "\n\n# By kernel.\n[kernel.sum]\nfused = old\n[kernel.softmax]\n" +
+              table_line(fitted.kernels[1]) + "\n");
+    CHECK_THROWS_AS(with_widths("kind = \"bands\"\n", fitted), InputError);
 }
 
 }  // namespace ridge::measure

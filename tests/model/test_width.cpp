@@ -1,10 +1,12 @@
 // The width of a band by the time of a call and by the kernel.
 #include <cmath>
 
+#include "hardware/error.h"
 #include "hardware/units.h"
 #include "model/core/operation.h"
 #include "model/predict.h"
 #include "model/roof/band.h"
+#include "model/roof/band_data.h"
 #include "model/roof/width.h"
 #include "tests/catch.h"
 #include "tests/model/machines.h"
@@ -53,6 +55,30 @@ TEST_CASE("a corrected band is that of its class times spread and width", "[band
         CHECK(p.high / p.time - 1.0 ==
               Approx(width * std::expm1(band_row(BandClass::stream).high)));
         CHECK(analytic.high / analytic.time == Approx(std::exp(band_row(BandClass::stream).high)));
+    }
+}
+
+TEST_CASE("every number of a band has a declared source", "[band]") {
+    const hardware::EmbeddedFile& file = embedded_bands().front();
+    const std::string text(file.text);
+    const BandData data = read_band_data(text, file.path);
+    CHECK(data.classes[0].low == band_row(BandClass::stream).low);
+    const auto changed = [&](const std::string& old, const std::string& now) {
+        std::string other = text;
+        const std::size_t at = other.find(old);
+        REQUIRE(at != std::string::npos);
+        return other.replace(at, old.size(), now);
+    };
+    for (const auto& [old, now] :
+         {std::pair<std::string, std::string>{"source = \"ROWS\"", "source = \"NOBODY\""},
+          {"stream = { low", "steam = { low"},
+          {"low = -", "low = "},
+          {"ring = { low", "# ring = { low"},
+          {"basis = \"bundled\"", "basis = \"guess\""},
+          {"beyond_data = { value", "beyond = { value"},
+          {"[kernel.transpose]", "[kernel.transport]"}}) {
+        INFO(old);
+        CHECK_THROWS_AS(read_band_data(changed(old, now), "changed.toml"), InputError);
     }
 }
 
