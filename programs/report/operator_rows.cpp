@@ -39,10 +39,12 @@ ElementType type_in(std::string_view kernel) {
     return kernel.find(first->text) == kernel.npos ? ElementType::unknown : first->type;
 }
 
-/// The direction of a copy between the GPU and the host; empty: the copy stays on one side.
+/// The direction of a copy between the GPU and the host, as PyTorch, rocprofv3 and JAX name it; empty: the copy
+/// stays on one side.
 std::optional<model::CollectiveKind> crossing(std::string_view name) {
-    if (name.find("DtoH") != name.npos) return model::CollectiveKind::device_to_host;
-    if (name.find("HtoD") != name.npos) return model::CollectiveKind::host_to_device;
+    const auto has = [name](std::string_view part) { return name.find(part) != name.npos; };
+    if (has("DtoH") || has("MemcpyD2H")) return model::CollectiveKind::device_to_host;
+    if (has("HtoD") || has("MemcpyH2D")) return model::CollectiveKind::host_to_device;
     return {};
 }
 

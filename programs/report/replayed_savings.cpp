@@ -106,7 +106,10 @@ class Replays {
     [[nodiscard]] double times_as_long(const BatchAxis& batch, std::size_t row) const {
         constexpr double twice = 2.0;
         const OperatorRow& what = rows_.rows[row];
-        if (what.kernel.find("HtoD") != std::string::npos) return twice;
+        if (what.kernel.find("HtoD") != std::string::npos ||
+            what.kernel.find("MemcpyH2D") != std::string::npos) {
+            return twice;
+        }
         const std::optional<Call>& doubled = batch.doubled(row);
         if (!doubled) return 1.0;
         const auto ratio = changed_time(what, rows_.understood[row], *doubled, machine_);

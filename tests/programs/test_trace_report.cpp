@@ -202,6 +202,25 @@ TEST_CASE("no verdict of slowness rests on a data sheet alone", "[report]") {
     CHECK(saving_with(sheet, SavingKind::slower, "") == nullptr);
 }
 
+TEST_CASE("a copy of JAX from the host crosses PCIe, and nothing else of it is predicted",
+          "[report]") {
+    const TraceReport report = report_on("trace_jax");
+    int copies = 0;
+    for (const OperatorRow& row : report.operators) {
+        if (row.kernel != "MemcpyH2D" && row.kernel != "MemcpyD2H") continue;
+        ++copies;
+        REQUIRE(row.predicted.has_value());
+        CHECK((row.kernel == "MemcpyD2H" || row.limiter == "link"));  // 16 KiB are a launch
+        CHECK(row.measured < 2.0 * *row.predicted);
+        CHECK(*row.predicted < 2.0 * row.measured);
+    }
+    CHECK(copies == 2);
+    CHECK(report.modelled_share < 0.02);
+    CHECK(report.attributed_share > 0.99);
+    CHECK(saving_with(report, SavingKind::slower, "") == nullptr);
+    CHECK(saving_with(report, SavingKind::copies, "") == nullptr);
+}
+
 TEST_CASE("an empty trace has an empty report", "[report]") {
     const TraceReport report =
         report_of(Trace{}, model::make_machine(model::catalogue().at("h200-sxm")));
