@@ -229,10 +229,9 @@ void add_trace_options(CommandLine& line, TraceOptions& options) {
 Action build_trace(CommandLine& line, std::span<const std::string> /*arguments*/) {
     const auto options = std::make_shared<TraceOptions>(line);
     line.positional("file", options->files,
-                    "trace of the PyTorch profiler (.json, .json.gz), Nsight Systems (.sqlite), "
-                    "Nsight Compute (.csv, .ncu-rep) or ridge profile (.ridge, those of one run "
-                    "together); two "
-                    "are compared")
+                    "trace of the PyTorch profiler or JAX (.json, .json.gz, .xplane.pb), Nsight "
+                    "Systems (.sqlite), Nsight Compute (.csv, .ncu-rep), rocprofv3 (.csv) or ridge "
+                    "profile (.ridge, those of one run together); two are compared")
         .value("FILE");
     add_trace_options(line, *options);
     line.flag("--ranks", options->ranks,

@@ -57,6 +57,20 @@ class Trial {
         return call;
     }
 
+    /// Whether a call takes its samples one by one: images of a convolution, heads of an attention, words of a
+    /// sentence as rows of a product. Where words of all sentences lie together, none does.
+    [[nodiscard]] bool separates(const OperatorRow& row, const Call& call) const {
+        const auto first = first_operand(call);
+        const Tensor* const tensor = call.tensor(first.value_or(0));
+        if (tensor == nullptr || tensor->dims.size() < 2) return false;
+        const auto& dims = tensor->dims;
+        if (first) return dims.size() == 2 && longer_.contains(dims[0]);
+        if (is_recurrent(call)) return dims.size() == 3 && dims[1] == size_;
+        const bool images = call.name.find("conv") != std::string::npos && dims.size() >= 3;
+        const bool heads = row.family == OperatorFamily::attention && dims.size() == 4;
+        return (images || heads) && dims[0] == size_;
+    }
+
     /// A matrix or filters: its first dimension could be the batch's or a weight's.
     [[nodiscard]] bool is_weight(const Tensor& tensor) const {
         return weights_.contains(tensor.dims);
@@ -76,6 +90,7 @@ class Trial {
         for (std::size_t i = 0; i + 1 < tensor.dims.size(); ++i) {
             product *= tensor.dims[i];
             extents_.insert(product);
+            if (product != size_) longer_.insert(product);
         }
     }
 
@@ -136,6 +151,7 @@ class Trial {
     std::int64_t size_;
     const WeightShapes& weights_;
     std::set<std::int64_t> extents_;
+    std::set<std::int64_t> longer_;  ///< the same without the batch itself
 };
 
 /// Sums by an index, as over the edges of a graph, whose entries are no samples.
@@ -186,14 +202,17 @@ std::optional<BatchAxis> BatchAxis::find(const Rows& rows) {
         BatchAxis axis(*size);
         Time explained;
         Time all;
+        bool separate = false;
         for (std::size_t i = 0; i < rows.calls.size(); ++i) {
             const OperatorRow& row = rows.rows[i];
             axis.doubled_.push_back(trial.doubled(rows.calls[i]));
-            if (row.driver || is_of_weights(row, rows.calls[i], trial)) continue;
+            separate = separate || trial.separates(row, rows.calls[i]);
+            const bool moves = row.driver || row.family == OperatorFamily::communication;
+            if (moves || is_of_weights(row, rows.calls[i], trial)) continue;
             all += row.measured;
             if (axis.doubled_.back()) explained += row.measured;
         }
-        if (all <= Time{} || explained < all * most_of_it) continue;
+        if (!separate || explained < all * most_of_it) continue;
         if (!found) {
             found = std::move(axis);
         } else if (found->size_ % *size != 0) {

@@ -133,6 +133,17 @@ TEST_CASE("a batch that shapes do not tell is not named", "[savings]") {
     CHECK(saving_of(mixed.report(), SavingKind::batch) == nullptr);
 }
 
+TEST_CASE("words of all sentences together are no batch", "[savings]") {
+    Recording packed;
+    packed.host(100.0);
+    for (int i = 0; i < 8; ++i) {
+        packed.call("aten::mm", two, "[888,2048],[2048,2048]", 20.0);
+        packed.call("aten::mul", two, "[888,16,128],[888,16,128]", 5.0);
+        packed.call("aten::mul", two, "[888,1,128],[888,1,128]", 5.0);
+    }
+    CHECK(saving_of(packed.report(), SavingKind::batch) == nullptr);
+}
+
 TEST_CASE("a recurrent layer takes its batch second", "[savings]") {
     const auto program = [](const char* state) {
         Recording made;
