@@ -335,7 +335,7 @@ TEST_CASE("an output that cannot be written is reported by name before any work"
     }
     const Transcript bands = run_line("fit bands --data /nonexistent/data -o " + missing);
     CHECK(bands.code == 1);
-    CHECK(bands.err == "ridge: output: --output goes with residual\n");
+    CHECK(bands.err == "ridge: output: --output goes with residual and widths\n");
 }
 
 TEST_CASE("points of a roofline have their user's names and none is above its roofs") {
