@@ -7,7 +7,6 @@
 #include <cmath>
 #include <map>
 
-#include "hardware/error.h"
 #include "measure/fit/expert_rows.h"
 #include "measure/statistics/quantile.h"
 #include "model/predict.h"

@@ -1,7 +1,6 @@
 #include "model/own/predict.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
 
