@@ -120,7 +120,8 @@ std::optional<Understood> batch_norm_at(const Subject& subject, std::size_t plac
     if (x->dims.size() > 2) {
         const Images images = images_of(*x, element);
         const Tensor* const gradient = subject.call.tensor(0);
-        const bool reordered = gradient->dims == x->dims && gradient->strides != x->strides;
+        const bool reordered =
+            gradient != nullptr && gradient->dims == x->dims && gradient->strides != x->strides;
         found.kernels =
             tensors > 1 ? backward_kernels(images, reordered) : forward_kernels(images, training);
     }

@@ -83,6 +83,10 @@ std::optional<Understood> concatenation(const Subject& subject) {
     const auto rank = static_cast<std::int64_t>(largest.dims.size());
     std::int64_t dim = subject.call.whole(1).value_or(0);
     if (dim < 0) dim += rank;
+    const bool alike = std::all_of(parts.begin(), parts.end(), [&](const Tensor* part) {
+        return part->dims.size() == largest.dims.size();
+    });
+    if (!alike || dim < 0 || dim >= rank) return {};
     // Dense in the same order of dimensions, for example images with channels last: equivalent to
     // contiguous.
     std::vector<Tensor> turned;

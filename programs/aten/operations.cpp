@@ -150,7 +150,27 @@ bool has_law(std::string_view name) {
     return template_of(name) != nullptr || template_of(name, LawOf::launches) != nullptr;
 }
 
+namespace {
+
+/// Whether a tensor has more elements than any memory, also beside a dimension of size zero: a damaged trace can give any
+/// number, and products of sizes would overflow.
+bool exceeds_memory(const Tensor& tensor) {
+    constexpr double most = 1e13;
+    double elements = 1.0;
+    for (const std::int64_t size : tensor.dims) {
+        elements *= static_cast<double>(std::max<std::int64_t>(size, 1));
+    }
+    return elements > most;
+}
+
+}  // namespace
+
 std::optional<Understood> operations_of(const Call& call, ElementType hint) {
+    const std::vector<const Tensor*> tensors = call.tensors();
+    if (std::any_of(tensors.begin(), tensors.end(),
+                    [](const Tensor* each) { return exceeds_memory(*each); })) {
+        return {};
+    }
     std::string_view name = bare_operator(call.name);
     if (name == "where" && call.tensors().size() == 1) name = "nonzero";
     const Subject subject{call, hint};

@@ -21,6 +21,7 @@
 #include "programs/aten/operations.h"
 #include "programs/aten/workspace.h"
 #include "tests/frozen/frozen_machine.h"
+#include "tests/frozen/operator_sums.h"
 #include "tests/frozen/sums.h"
 #include "tests/frozen/table.h"
 #include "tests/model/corners.h"
@@ -134,80 +135,16 @@ std::string varied(const std::string& inputs, test::Random& random) {
            inputs.substr(strides_end);
 }
 
-std::size_t digest_of(std::string_view text) {
-    std::size_t sum = 0;
-    for (const char c : text) sum = (31 * sum + static_cast<unsigned char>(c)) % 100'003;
-    return sum;
-}
-
-void add_operations(test::Sums& sums, const Understood& found) {
-    sums.add("family", 1.0 + static_cast<double>(found.family) +
-                           40.0 * static_cast<double>(found.basis) + (found.ruled ? 200.0 : 0.0) +
-                           (found.changes_layout ? 400.0 : 0.0));
-    sums.add("law", static_cast<double>(digest_of(found.law_name)));
-    sums.add("result", static_cast<double>(found.result_bytes));
-    sums.add("elements", static_cast<double>(found.result_elements));
-    for (const model::Step& step : found.steps) {
-        const std::string text =
-            model::text_of(kind_of(step.operation), parameters_of(step.operation));
-        sums.add("steps", static_cast<double>(digest_of(text)) * static_cast<double>(step.count));
-    }
-    for (const Entry& entry : found.entries) {
-        const std::string text =
-            model::text_of(kind_of(entry.operation), parameters_of(entry.operation));
-        sums.add("entries",
-                 static_cast<double>(digest_of(text) * static_cast<std::size_t>(entry.count)));
-        sums.add("stretch", entry.stretch + entry.indexed_clocks + 3.0 * entry.from_dram);
-    }
-    for (const KernelWork& w : found.kernels) {
-        sums.add("moved", w.moved);
-        sums.add("clocks",
-                 w.clocks + w.chain_clocks + 3.0 * w.block_clocks + 7.0 * w.longest_clocks);
-        sums.add("work", w.tensor_flop + 3.0 * w.useful_flop);
-        sums.add("blocks", static_cast<double>(w.tiles + 3 * w.chains) + 7.0 * w.efficiency);
-    }
-    if (found.law == nullptr) return;
-    for (std::size_t i = 0; i < count_count; ++i) {
-        sums.add("counts",
-                 found.counts[static_cast<Count>(i)] * (1.0 + 0.1 * static_cast<double>(i)));
-    }
-}
-
-const std::vector<std::string>& recorded_calls() {
-    static const std::vector<std::string> calls = [] {
-        std::vector<std::string> found;
-        std::istringstream lines(test::unpacked_text(test::table_file("calls")));
-        std::string answer;
-        for (std::string line; std::getline(lines, line) && std::getline(lines, answer);) {
-            found.push_back(line);
-        }
-        return found;
-    }();
-    return calls;
-}
-
 std::string sums_of_operators(std::uint64_t seed) {
     test::Random random = test::Random::of_table(seed);
     test::Sums sums;
     std::size_t unknown = 0;
-    std::string names;
     for (int i = 0; i < 8; ++i, sums.next()) {
-        const std::string& recorded = random.pick(recorded_calls());
+        const std::string& recorded = random.pick(test::recorded_calls());
         const std::size_t blank = recorded.find(' ');
         const Call call =
             parse_call(recorded.substr(0, blank), varied(recorded.substr(blank + 1), random));
-        const auto found = operations_of(call, ElementType::bf16);
-        sums.add("workspace", static_cast<double>(workspace_of(call, ElementType::bf16)));
-        if (!found) {
-            ++unknown;
-            continue;
-        }
-        add_operations(sums, *found);
-        if (found->law != nullptr) continue;
-        const CallPrediction p = predict(*found, test::frozen_machine("h200-sxm", ""));
-        sums.add("time", p.answer.time.in(units::us));
-        sums.add("bound", p.lower_bound.in(units::us));
-        sums.add("limiter", static_cast<double>(digest_of(std::string(p.limiter) + p.reason)));
+        if (!test::add_call(sums, call)) ++unknown;
     }
     return fmt::format("unknown {}{}", unknown, sums.text());
 }
