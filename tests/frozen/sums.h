@@ -12,12 +12,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "hardware/number_text.h"
 
 namespace ridge::test {
 
@@ -33,6 +36,21 @@ class Sums {
                                         [name](const auto& each) { return each.first == name; });
         auto& sum = found == sums_.end() ? sums_.emplace_back(name, 0.0) : *found;
         sum.second += weight_ * std::copysign(std::log1p(std::abs(value)), value);
+    }
+    /// Every number of an answer by its place, every word by its letters.
+    void add_text(std::string_view text) {
+        constexpr std::size_t places = 16;
+        std::size_t letters = 0;
+        std::size_t place = 0;
+        std::istringstream words{std::string(text)};
+        for (std::string word; words >> word;) {
+            if (const auto number = whole_real(word)) {
+                add(fmt::format("n{}", place++ % places), *number);
+            } else {
+                for (const char c : word) letters += static_cast<unsigned char>(c);
+            }
+        }
+        add("words", static_cast<double>(letters));
     }
     [[nodiscard]] std::string text() const {
         std::string text;

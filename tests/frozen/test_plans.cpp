@@ -15,6 +15,7 @@
 #include "answers/plan_text.h"
 #include "programs/configs/presets.h"
 #include "tests/frozen/frozen_machine.h"
+#include "tests/frozen/sums.h"
 #include "tests/frozen/table.h"
 #include "tests/model/random_operation.h"
 
@@ -113,12 +114,12 @@ std::string without_bands(const std::string& text) {
     return std::regex_replace(text, band, "");
 }
 
-std::string plan_answer(const std::string& question) {
-    const bool search = question.rfind("search ", 0) == 0;
-    const AskedPlan asked = asked_plan(search ? question.substr(7) : question);
-    if (search) return searched(asked);
+Plan frozen_plan(const AskedPlan& asked) {
     const std::array places{frozen_place(asked.usable)};
-    const Plan answer = plan(programs::find_model(asked.model), asked.question, places);
+    return plan(programs::find_model(asked.model), asked.question, places);
+}
+
+std::string text_of_plan(const Plan& answer) {
     std::string text = fmt::format("{} | {} | layouts {} ", question_of(answer), verdict_of(answer),
                                    answer.layouts);
     for (const PlanRow& row : answer.rows) text += plan_row(row) + " ";
@@ -128,6 +129,12 @@ std::string plan_answer(const std::string& question) {
     }
     for (const std::string& remark : remarks_on(answer)) text += "| " + remark + " ";
     return without_bands(text);
+}
+
+std::string plan_answer(const std::string& question) {
+    const bool search = question.rfind("search ", 0) == 0;
+    const AskedPlan asked = asked_plan(search ? question.substr(7) : question);
+    return search ? searched(asked) : text_of_plan(frozen_plan(asked));
 }
 
 TEST_CASE("plans answer what they answered", "[frozen]") {
@@ -157,6 +164,45 @@ std::string drawn_plan(test::Random& random, const std::string& model) {
     sometimes(4, "zero", std::array{1, 2, 3});
     sometimes(1, "usable", std::array{20, 70, 130});
     return text;
+}
+
+/// The JSON of a plan as words, without bands and evidence, which rest on measured rows.
+std::string json_of_plan(const Plan& answer) {
+    static const std::regex measured(
+        R"re("(evidence_shares":\{[^}]*\}|[a-z_]*evidence":"[^"]*"|[a-z_]*_(low|high)_us":[^,}]*))re");
+    static const std::regex signs(R"([{}\[\]:,"])");
+    const std::string text = std::regex_replace(to_json(answer).text(), measured, "");
+    return without_bands(std::regex_replace(text, signs, " "));
+}
+
+/// "MODEL SEED": a drawn plan and its JSON.
+std::string sums_of_plans(const std::string& question) {
+    std::istringstream words(question);
+    std::string model;
+    std::uint64_t seed = 0;
+    words >> model >> seed;
+    test::Random random = test::Random::of_table(seed);
+    test::Sums sums;
+    sums.add_text(test::answer_or_refusal(
+        [](const std::string& text) {
+            const Plan answer = frozen_plan(asked_plan(text));
+            return text_of_plan(answer) + " " + json_of_plan(answer);
+        },
+        drawn_plan(random, model)));
+    return sums.text();
+}
+
+TEST_CASE("many plans answer what they answered", "[frozen]") {
+    test::check_table("plan_draws", sums_of_plans);
+}
+
+TEST_CASE("draws the questions of the table of many plans", "[.][frozen-draw]") {
+    std::vector<std::string> questions;
+    std::uint64_t seed = 5'000'000;
+    for (const char* model : {"llama-3.1-8b", "gemma-3-4b"}) {
+        for (int i = 0; i < 12; ++i) questions.push_back(fmt::format("{} {}", model, ++seed));
+    }
+    test::write_table("plan_draws", questions, sums_of_plans);
 }
 
 TEST_CASE("draws the questions of the table of plans", "[.][frozen-draw]") {

@@ -15,6 +15,7 @@
 #include "programs/traffic/steady.h"
 #include "programs/traffic/summary.h"
 #include "tests/frozen/frozen_machine.h"
+#include "tests/frozen/sums.h"
 #include "tests/frozen/table.h"
 #include "tests/model/random_operation.h"
 
@@ -217,6 +218,39 @@ std::string drawn_service(test::Random& random, const std::string& model) {
     sometimes(3, "host", std::array{2000, 20000});
     sometimes(3, "waits", std::array{1});
     return text;
+}
+
+/// "MODEL SEED": four drawn deployments.
+std::string sums_of_services(const std::string& question) {
+    std::istringstream words(question);
+    std::string model;
+    std::uint64_t seed = 0;
+    words >> model >> seed;
+    test::Random random = test::Random::of_table(seed);
+    test::Sums sums;
+    for (int i = 0; i < 4; ++i, sums.next()) {
+        std::string answer;
+        for (int tries = 0; tries < 10; ++tries) {
+            answer = test::answer_or_refusal(serving_answer, drawn_service(random, model));
+            if (answer.rfind("error", 0) != 0) break;
+        }
+        sums.add_text(answer);
+    }
+    return sums.text();
+}
+
+TEST_CASE("serving in many ways is what it was", "[frozen]") {
+    test::check_table("serving_draws", sums_of_services);
+}
+
+TEST_CASE("draws the questions of the table of many deployments", "[.][frozen-draw]") {
+    std::vector<std::string> questions;
+    std::uint64_t seed = 3'000'000;
+    for (const char* model : {"llama-3.1-8b", "qwen3-30b-a3b", "deepseek-v3",
+                              "qwen3-vl-8b-instruct", "nemotron-3-nano-30b-a3b"}) {
+        for (int i = 0; i < 8; ++i) questions.push_back(fmt::format("{} {}", model, ++seed));
+    }
+    test::write_table("serving_draws", questions, sums_of_services);
 }
 
 TEST_CASE("draws the deployments of the table", "[.][frozen-draw]") {

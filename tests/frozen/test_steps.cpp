@@ -14,6 +14,7 @@
 #include "programs/configs/presets.h"
 #include "programs/model_step.h"
 #include "tests/frozen/frozen_machine.h"
+#include "tests/frozen/sums.h"
 #include "tests/frozen/table.h"
 #include "tests/model/random_operation.h"
 
@@ -128,6 +129,51 @@ std::string drawn_request(test::Random& random, const std::string& model) {
 }
 
 }  // namespace
+
+namespace {
+
+/// "MODEL SEED": eight drawn requests, those beyond a limit too.
+std::string sums_of_steps(const std::string& question) {
+    std::istringstream words(question);
+    std::string model;
+    std::uint64_t seed = 0;
+    words >> model >> seed;
+    test::Random random = test::Random::of_table(seed);
+    test::Sums sums;
+    for (int i = 0; i < 8; ++i, sums.next()) {
+        std::string request = drawn_request(random, model);
+        constexpr std::array<const char*, 12> beyond{" batch=0",
+                                                     " batch=1048577",
+                                                     " seq=0",
+                                                     " dp=1025",
+                                                     " tp=1024",
+                                                     " ep=1025",
+                                                     " dp=1024",
+                                                     " images=257",
+                                                     " tp=8",
+                                                     " zero=4",
+                                                     " batch=100001 seq=100001",
+                                                     " audio=-1"};
+        if (random.whole(0, 3) == 0) request += random.pick(beyond);
+        sums.add_text(test::answer_or_refusal(step_answer, request));
+    }
+    return sums.text();
+}
+
+}  // namespace
+
+TEST_CASE("steps of many requests are what they were", "[frozen]") {
+    test::check_table("step_draws", sums_of_steps);
+}
+
+TEST_CASE("draws the questions of the table of many requests", "[.][frozen-draw]") {
+    std::vector<std::string> questions;
+    std::uint64_t seed = 4'000'000;
+    for (const std::string& model : preset_names()) {
+        for (int i = 0; i < 2; ++i) questions.push_back(fmt::format("{} {}", model, ++seed));
+    }
+    test::write_table("step_draws", questions, sums_of_steps);
+}
 
 TEST_CASE("draws the requests of the table", "[.][frozen-draw]") {
     test::Random random(20261129);
