@@ -283,8 +283,19 @@ Argument value_argument(std::string value) {
     return {.value = std::move(value)};
 }
 
-/// A convolution of images in one to three dimensions, or its gradient, with groups, strides and gaps.
-Call drawn_convolution(test::Random& random) {
+struct Convolved {
+    Tensor x;
+    Tensor w;
+    Tensor gradient;
+    std::string stride;
+    std::string padding;
+    std::string gap;
+    std::string none;
+    std::string groups;
+};
+
+/// A convolution of images in one to three dimensions, with groups, strides and margins.
+Convolved drawn_images(test::Random& random) {
     constexpr std::array types{ElementType::fp32, ElementType::fp16, ElementType::bf16};
     constexpr std::array<std::int64_t, 9> filter_sizes{1, 1, 2, 3, 3, 4, 5, 7, 40};
     constexpr std::array<std::int64_t, 6> group_counts{1, 1, 1, 2, 8, 32};
@@ -306,45 +317,53 @@ Call drawn_convolution(test::Random& random) {
         weight.push_back(filter);
         result.push_back((side + 2 * padding - filter) / stride + 1);
     }
-    const Tensor x = drawn_tensor(type, image, last);
-    const Tensor w = drawn_tensor(type, weight, last);
-    const std::array geometry{list_of(stride, spatial), list_of(padding, spatial),
-                              list_of(1, spatial)};
+    return {.x = drawn_tensor(type, image, last),
+            .w = drawn_tensor(type, weight, last),
+            .gradient = drawn_tensor(type, result, random.coin()),
+            .stride = list_of(stride, spatial),
+            .padding = list_of(padding, spatial),
+            .gap = list_of(1, spatial),
+            .none = list_of(0, spatial),
+            .groups = std::to_string(groups)};
+}
+
+/// The same as a call of one of three operators.
+Call drawn_convolution(test::Random& random) {
+    const Convolved c = drawn_images(random);
+    const Argument x = tensor_argument(c.x);
+    const Argument w = tensor_argument(c.w);
+    const Argument stride = value_argument(c.stride);
+    const Argument padding = value_argument(c.padding);
+    const Argument gap = value_argument(c.gap);
+    const Argument groups = value_argument(c.groups);
     Call call;
-    if (random.whole(0, 3) == 0) {
-        call.name = "aten::convolution";
-        call.arguments = {tensor_argument(x),
-                          tensor_argument(w),
-                          Argument{},
-                          value_argument(geometry[0]),
-                          value_argument(geometry[1]),
-                          value_argument(geometry[2]),
-                          value_argument("False"),
-                          value_argument(list_of(0, spatial)),
-                          value_argument(std::to_string(groups))};
-        return call;
+    switch (random.whole(0, 3)) {
+        case 0:
+            call.name = "aten::convolution";
+            call.arguments = {
+                x,     w, {}, stride, padding, gap, value_argument("False"), value_argument(c.none),
+                groups};
+            return call;
+        case 1:
+            call.name = "aten::cudnn_convolution";
+            call.arguments = {x, w, padding, stride, gap, groups};
+            return call;
+        default:
+            call.name = "aten::convolution_backward";
+            call.arguments = {
+                tensor_argument(c.gradient),
+                x,
+                w,
+                value_argument("[0]"),
+                stride,
+                padding,
+                gap,
+                value_argument("False"),
+                value_argument(c.none),
+                groups,
+                value_argument(random.coin() ? "[True, True, False]" : "[False, True, True]")};
+            return call;
     }
-    if (random.coin()) {
-        call.name = "aten::cudnn_convolution";
-        call.arguments = {tensor_argument(x),          tensor_argument(w),
-                          value_argument(geometry[1]), value_argument(geometry[0]),
-                          value_argument(geometry[2]), value_argument(std::to_string(groups))};
-        return call;
-    }
-    call.name = "aten::convolution_backward";
-    call.arguments = {
-        tensor_argument(drawn_tensor(type, result, random.coin())),
-        tensor_argument(x),
-        tensor_argument(w),
-        value_argument("[0]"),
-        value_argument(geometry[0]),
-        value_argument(geometry[1]),
-        value_argument(geometry[2]),
-        value_argument("False"),
-        value_argument(list_of(0, spatial)),
-        value_argument(std::to_string(groups)),
-        value_argument(random.coin() ? "[True, True, False]" : "[False, True, True]")};
-    return call;
 }
 
 /// Kernels of cuDNN with tiles, steps and groups of all sizes.
