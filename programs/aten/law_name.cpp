@@ -91,7 +91,9 @@ std::optional<std::string_view> row_kind(const Call& call, std::string_view name
     if (!scan && !softmax) return {};
     const Tensor* const first = call.tensor(0);
     const Along* const along = along_of(name);
-    if (first == nullptr || along == nullptr || first->dims.empty()) return {};
+    if (first == nullptr || along == nullptr || first->elements() < 1 || first->dims.empty()) {
+        return {};
+    }
     // The input is made contiguous first, so that its strides do not matter.
     const auto rank = static_cast<std::int64_t>(first->dims.size());
     const std::int64_t dim = call.whole(along->place).value_or(-1);

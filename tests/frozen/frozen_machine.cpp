@@ -81,6 +81,13 @@ std::span<const FrozenName> frozen_names() {
     return names;
 }
 
+std::vector<double> frozen_values(const std::string& gpu) {
+    std::vector<double> values;
+    const std::map<std::string, Values> all = read_values();
+    for (const auto& each : all.at(heading({gpu, ""}))) values.push_back(each.second);
+    return values;
+}
+
 const Machine& frozen_machine(const std::string& gpu, const std::string& software) {
     static std::map<std::string, Machine> machines;
     const FrozenName name{gpu, software};

@@ -31,6 +31,9 @@ struct FrozenName {
 [[nodiscard]] const model::Machine& frozen_machine(const std::string& gpu,
                                                    const std::string& software);
 
+/// The values that the file has for a GPU without software, by their paths.
+[[nodiscard]] std::vector<double> frozen_values(const std::string& gpu);
+
 [[nodiscard]] std::string frozen_text();
 
 }  // namespace ridge::test

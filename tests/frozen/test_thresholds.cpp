@@ -16,7 +16,6 @@
 #include <fmt/format.h>
 
 #include "hardware/error.h"
-#include "model/machine/parameters.h"
 #include "model/predict.h"
 #include "tests/frozen/frozen_machine.h"
 #include "tests/frozen/sums.h"
@@ -30,17 +29,14 @@ namespace {
 constexpr double largest_threshold = 1e9;
 constexpr int calls_of_a_line = 80;
 
-/// The whole values of a machine's parameters, without those that are no size of a call.
+/// The whole values of a machine's parameters in the file, without those that are no size of a call.
 const std::vector<std::int64_t>& thresholds_of(const std::string& gpu) {
     static std::map<std::string, std::vector<std::int64_t>> all;
     std::vector<std::int64_t>& found = all[gpu];
     if (!found.empty()) return found;
-    const Machine& machine = test::frozen_machine(gpu, "");
-    for (const ModelParameter& each : model_parameters()) {
-        const std::optional<double> value = each.read(machine);
-        if (!value || *value != std::floor(*value) || *value < 2.0 || *value > largest_threshold)
-            continue;
-        found.push_back(static_cast<std::int64_t>(*value));
+    for (const double value : test::frozen_values(gpu)) {
+        if (value != std::floor(value) || value < 2.0 || value > largest_threshold) continue;
+        found.push_back(static_cast<std::int64_t>(value));
     }
     return found;
 }
