@@ -200,3 +200,23 @@ TEST_CASE("where reads its mask as well as both tensors", "[aten]") {
     CHECK(std::get<model::Prediction>(outcome).work.compulsory().in(units::B) ==
           7.0 * 2 * 4096 * 4096);
 }
+
+TEST_CASE("calls that only a damaged trace can give are unknown or a sum of bytes", "[aten]") {
+    const auto found = [](const char* name, const char* inputs) {
+        return operations_of(parse_call(name, inputs), ElementType::fp32);
+    };
+    // Two tensors of different ranks cannot be joined: only their bytes count.
+    const auto joined = found("aten::cat", R"(["float","float"]|[[8,4],[8]]|[]|["",""])");
+    REQUIRE(joined);
+    CHECK_FALSE(joined->ruled);
+    // 2^60 elements, also beside a dimension of size 0.
+    CHECK_FALSE(found("aten::relu", R"(["float"]|[[1099511627776,1048576]]|[]|[""])"));
+    CHECK_FALSE(found("aten::relu", R"(["float"]|[[0,1099511627776,1048576]]|[]|[""])"));
+    // No elements to scan.
+    CHECK_FALSE(found("aten::cumsum", R"(["float","Scalar"]|[[8,0],[]]|[]|["","1"])"));
+    // A gradient of a batch norm without the gradient of its result.
+    const auto norm = found("aten::native_batch_norm_backward",
+                            R"(["","float","float"]|[[],[4,8,6,6],[8]]|[]|["","",""])");
+    REQUIRE(norm);
+    CHECK(norm->result_elements == 4 * 8 * 6 * 6);
+}
