@@ -112,9 +112,11 @@ std::vector<std::size_t> counts_of(const TreeOptions& options) {
 }
 
 /// The candidate and the pull with the least error on held-out families at half the trees, then the number of
-/// trees; fewer if they cost less than half a hundredth.
+/// trees; fewer if they cost less than half a hundredth, or for classes that rest on records a tenth of a point.
 TreeOptions options_of(const FitSamples& samples, const ResidualFit* start) {
     constexpr double worth = 0.005;
+    const bool few = model::rests_on_records(samples[0].features.residual_class);
+    const double point = few ? 0.001 : 0.0;
     TreeOptions best;
     double least = std::numeric_limits<double>::infinity();
     for (const Candidate& each : candidates_of(samples, start)) {
@@ -132,8 +134,10 @@ TreeOptions options_of(const FitSamples& samples, const ResidualFit* start) {
     const std::vector<std::size_t> counts = counts_of(best);
     const std::vector<double> errors = held_out_errors(samples, best, {best.leaves}, counts)[0];
     const double lowest = *std::min_element(errors.begin(), errors.end());
-    const auto enough = std::find_if(errors.begin(), errors.end(),
-                                     [&](double error) { return error <= (1.0 + worth) * lowest; });
+    const double most =
+        std::max((1.0 + worth) * lowest, lowest + point * static_cast<double>(samples.size()));
+    const auto enough =
+        std::find_if(errors.begin(), errors.end(), [most](double error) { return error <= most; });
     best.trees = counts[static_cast<std::size_t>(enough - errors.begin())];
     return best;
 }

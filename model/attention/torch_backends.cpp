@@ -12,6 +12,9 @@
 namespace ridge::model {
 namespace {
 
+constexpr double gradient_passes =
+    3.0;  ///< over queries' gradients in fp32: zeroed, added to, read
+
 /// Rows of queries and of keys in one block.
 struct Edges {
     std::int64_t queries;
@@ -77,10 +80,9 @@ Bytes dram_bytes(const Attention& op, const Work& work, const Execution& executi
             machine.l2.written_back(work.compulsory_write, work.compulsory(), execution.l2);
         return (cold ? work.compulsory_read : Bytes{}) + written;
     }
-    constexpr double passes = 3.0;  // zeroed, added to, read
     const double gradients =
         4.0 * real(op.batch) * real(op.heads) * real(op.seq_q) * real(op.head_dim);
-    return work.compulsory() + passes * gradients * units::B;
+    return work.compulsory() + gradient_passes * gradients * units::B;
 }
 
 /// Number of further kernels: gradients of heads that share keys, products before and conversion
@@ -118,16 +120,14 @@ BackendTime tiled_time(const Attention& op, Implementation backend, const Backen
     time.kernels = 1 + further_kernels(op, backend);
     time.blocks = time_of(code.prologue + longest * visit, machine);
     time.pipes = time_of(busiest * pipe + std::ceil(per_sm) * code.block, machine);
-    time.dram = dram_bytes(op, work, execution, machine) /
-                (machine.dram_bandwidth * machine.torch_attention->backends.dram);
+    time.dram = dram_bytes(op, work, execution, machine) / machine.dram_bandwidth;
     const bool cold = execution.l2 != L2State::warm;
     time.launch = machine.kernel_floor +
                   time_of((cold ? code.cold : 0.0) + code.further * (time.kernels - 1.0), machine);
     if (op.direction == Direction::backward && op.kv_heads < op.heads) {
         const double gradients = real(op.batch) * real(op.heads) * real(op.seq_kv) *
                                  real(op.head_dim) * real(size_of(op.type));
-        time.launch += code.shared * 4.0 * Bytes::from_base(gradients) /
-                       (machine.dram_bandwidth * machine.torch_attention->backends.dram);
+        time.launch += code.shared * 4.0 * Bytes::from_base(gradients) / machine.dram_bandwidth;
     }
     time.total =
         time.launch + combined({time.blocks, time.pipes, time.dram}, Overlap{code.overlap});
@@ -340,18 +340,15 @@ BackendTime serial_time(const Attention& op, const Work& work, const Execution& 
     time.kernels = (visits.kept > 1 ? 2 : 1) + (single ? 3 : 0);
     time.blocks = time_of(serial_walk(op, visits, price, code, resident, sms), machine);
     time.pipes = time_of(in_turn, machine);
-    time.dram =
-        work.compulsory() / (machine.dram_bandwidth * machine.torch_attention->backends.dram);
+    time.dram = work.compulsory() / machine.dram_bandwidth;
     const double cold = execution.l2 == L2State::warm ? 0.0 : code.cold;
     time.launch = machine.kernel_floor * time.kernels +
                   time_of(code.start + cold + (single ? 3.0 * code.product : 0.0), machine);
     if (single) {
         const double gradients = 4.0 * heads * real(op.seq_q) * real(op.head_dim);
-        time.launch += code.passes * Bytes::from_base(gradients) /
-                       (machine.dram_bandwidth * machine.torch_attention->backends.dram);
+        time.launch += gradient_passes * Bytes::from_base(gradients) / machine.dram_bandwidth;
     }
-    time.total =
-        time.launch + combined({time.blocks, time.pipes, time.dram}, Overlap{code.overlap});
+    time.total = time.launch + time.blocks + time.pipes + time.dram;
     return time;
 }
 

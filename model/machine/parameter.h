@@ -34,8 +34,22 @@ enum class Origin : std::uint8_t {
     records,   ///< `ridge fit --records`
     either,    ///< either of the two
     measured,  ///< read off a microbenchmark or counters
-    assumed    ///< taken from documents, sources or figures; no fit changes it
+    assumed,   ///< taken from documents, sources or figures; no fit changes it
+    shared     ///< this and above: `as`
 };
+
+/// Sections of a table may share a value: one of them has the field, and for the others the table says in
+/// whose column it is:
+///
+///   parameter<&Code::lines>("lines", factor, "...", {records, as(0), as(0), records})
+[[nodiscard]] constexpr Origin as(std::size_t column) {
+    return static_cast<Origin>(static_cast<std::size_t>(Origin::shared) + column);
+}
+
+/// Whether a section with this origin has the field itself.
+[[nodiscard]] constexpr bool is_own(Origin origin) {
+    return origin != Origin::none && origin < Origin::shared;
+}
 
 [[nodiscard]] std::string_view to_string(Origin origin);
 

@@ -24,7 +24,12 @@ hardware::Field field_of(const Section<Set>& section, const Parameter<Set>& row)
 }
 
 template <class Set>
-ModelParameter parameter_at(const Section<Set>& section, const Parameter<Set>& row) {
+ModelParameter parameter_at(std::span<const Section<Set>> table, const Section<Set>& section,
+                            const Parameter<Set>& row) {
+    std::vector<Set* (*)(Machine&)> sharing;
+    for (const Section<Set>& each : table) {
+        if (row.origins.at(each.column) == as(section.column)) sharing.push_back(each.edit);
+    }
     return {.field = field_of(section, row),
             .section = section.path,
             .name = row.name,
@@ -34,10 +39,12 @@ ModelParameter parameter_at(const Section<Set>& section, const Parameter<Set>& r
                 return set == nullptr ? std::nullopt : std::optional(row.read(*set));
             },
             .write =
-                [edit = section.edit, &row](Machine& machine, double value) {
+                [edit = section.edit, sharing, &row](Machine& machine, double value) {
                     Set* const set = edit(machine);
-                    if (set != nullptr) row.write(*set, value);
-                    return set != nullptr;
+                    if (set == nullptr) return false;
+                    row.write(*set, value);
+                    for (const auto& each : sharing) row.write(*each(machine), value);
+                    return true;
                 }};
 }
 
@@ -45,7 +52,7 @@ template <class Set, class Visit>
 void visit_sections(std::span<const Section<Set>> sections, const Visit& visit) {
     for (const Section<Set>& section : sections) {
         for (const Parameter<Set>& row : section.table) {
-            if (row.origins.at(section.column) != Origin::none) visit(section, row);
+            if (is_own(row.origins.at(section.column))) visit(sections, section, row);
         }
     }
 }
@@ -73,8 +80,8 @@ void visit_all(const Visit& visit) {
 
 std::vector<ModelParameter> collected() {
     std::vector<ModelParameter> all;
-    visit_all([&all](const auto& section, const auto& row) {
-        all.push_back(parameter_at(section, row));
+    visit_all([&all](const auto& table, const auto& section, const auto& row) {
+        all.push_back(parameter_at(table, section, row));
     });
     return all;
 }
@@ -95,6 +102,8 @@ std::string_view to_string(Origin origin) {
             return "measured";
         case Origin::assumed:
             return "assumed";
+        case Origin::shared:
+            break;
     }
     contract_violated("the origin is known", __FILE__, __LINE__);
 }
@@ -106,7 +115,7 @@ const std::vector<ModelParameter>& model_parameters() {
 
 std::vector<hardware::Field> parameter_fields() {
     std::vector<hardware::Field> fields;
-    visit_all([&fields](const auto& section, const auto& row) {
+    visit_all([&fields](const auto&, const auto& section, const auto& row) {
         fields.push_back(field_of(section, row));
     });
     return fields;

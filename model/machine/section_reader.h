@@ -32,7 +32,7 @@ namespace ridge::model {
 template <class Set>
 [[nodiscard]] std::string field_path(const Section<Set>& section, std::string_view name) {
     for (const Parameter<Set>& row : section.table) {
-        if (row.name == name && row.origins.at(section.column) != Origin::none) {
+        if (row.name == name && is_own(row.origins.at(section.column))) {
             return field_path(section.path, name);
         }
     }
@@ -57,12 +57,26 @@ template <class Set>
 bool read_section(const hardware::Description& gpu, const Section<Set>& section, Set& set) {
     bool complete = true;
     for (const Parameter<Set>& row : section.table) {
-        if (row.origins.at(section.column) == Origin::none) continue;
+        if (!is_own(row.origins.at(section.column))) continue;
         const auto value = value_in_range(gpu, field_path(section.path, row.name), row.range);
         if (value) row.write(set, *value);
         complete = complete && (value || row.need == Need::optional);
     }
     return complete;
+}
+
+/// Gives sections their values of others (`as`), which have been read.
+template <class Set>
+void share_values(std::span<const Section<Set>> table, Machine& machine) {
+    for (const Section<Set>& section : table) {
+        for (const Parameter<Set>& row : section.table) {
+            const Origin origin = row.origins.at(section.column);
+            for (const Section<Set>& owner : table) {
+                if (origin != as(owner.column)) continue;
+                row.write(*section.edit(machine), row.read(*owner.edit(machine)));
+            }
+        }
+    }
 }
 
 /// Reads all sections of a tuple of spans into a machine that has their sets; false if the
@@ -76,6 +90,7 @@ bool read_sections(const hardware::Description& gpu,
         for (const auto& each : of_a_table) {
             complete = read_section(gpu, each, *each.edit(machine)) && complete;
         }
+        share_values(of_a_table, machine);
     };
     std::apply([&](const auto&... tables) { (read(tables), ...); }, sections);
     return complete;

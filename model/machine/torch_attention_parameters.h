@@ -76,11 +76,9 @@ struct SerialCommonCode {
                                ///< multiprocessor
     double tail = 0.0;         ///< share of the longest block that is added when a mask makes
                                ///< blocks uneven
-    double overlap = 1.0;      ///< how far walk, lock and DRAM overlap: exponent of their norm
     double start = 0.0;        ///< clocks of the kernel beyond an empty one
     double cold = 0.0;         ///< additional clocks when operands come from DRAM
     double product = 0.0;      ///< clocks of each of the three additional kernels for fp32 products
-    double passes = 0.0;       ///< passes of those kernels over the queries' gradients
     double few_rows = 0.0;     ///< share of a visit that does not depend on how many of its 128
                                ///< rows are used
     double one = 0.0;          ///< time of a visit when all keys are in one block, over that of a
@@ -92,23 +90,16 @@ struct SerialCommonCode {
     double sums_busy = 0.0;  ///< share of those sums when all multiprocessors are busy
 };
 
-/// Values that all backends have in common.
-struct BackendsCode {
-    double dram = 1.0;  ///< share of the DRAM bandwidth that all backends reach
-};
-
 struct TorchAttentionCode {
     BackendCode flash, flash_backward, cudnn, cudnn_backward, efficient;
     SplitCode flash_split, cudnn_split, cudnn_short;
     SerialCode narrow, half, middle, wide;
     SerialCommonCode serial;
-    BackendsCode backends;
 };
 
 using TorchAttentionSections =
     std::tuple<std::span<const Section<BackendCode>>, std::span<const Section<SplitCode>>,
-               std::span<const Section<SerialCode>>, std::span<const Section<SerialCommonCode>>,
-               std::span<const Section<BackendsCode>>>;
+               std::span<const Section<SerialCode>>, std::span<const Section<SerialCommonCode>>>;
 
 /// The sections `model.torch.attention`, of machines that have `torch_attention`.
 [[nodiscard]] const TorchAttentionSections& torch_attention_sections();

@@ -26,61 +26,34 @@ constexpr Section<Set> choice(std::string_view path, std::string_view title,
 // clang-format off
 constexpr std::array dots_rows_of_choice{
     parameter<&DotsChoice::batch_depth>("batch_depth", size, "batches: k must exceed this", everywhere(measured), required),
-    parameter<&DotsChoice::batch_fewest>("batch_fewest", size, "batches: number of results must exceed this", everywhere(measured), required),
-    parameter<&DotsChoice::batch_most>("batch_most", size, "batches: largest number of results", everywhere(measured), required),
-    parameter<&DotsChoice::bias_results>("bias_results", size, "with a bias: number of results above which rows alone decide", everywhere(measured), required),
-    parameter<&DotsChoice::bias_rows>("bias_rows", size, "with a bias and more results: largest number of rows", everywhere(measured), required),
-    parameter<&DotsChoice::bias_depth>("bias_depth", size, "with a bias and fewer results: largest k", everywhere(measured), required),
-    parameter<&DotsChoice::bias_few_rows>("bias_few_rows", size, "with a bias: largest number of rows, whatever k", everywhere(measured), required),
-    parameter<&DotsChoice::bias_shape>("bias_shape", ratio, "with a bias: largest k over n", everywhere(measured), required),
+    parameter<&DotsChoice::bias_rows>("bias_rows", size, "with a bias: largest number of rows, whatever else", everywhere(measured), required),
+    parameter<&DotsChoice::bias_results>("bias_results", size, "with a bias: largest number of results", everywhere(measured), required),
+    parameter<&DotsChoice::bias_depth>("bias_depth", size, "with a bias: largest k", everywhere(measured), required),
+    parameter<&DotsChoice::bias_shape>("bias_shape", ratio, "with a bias: or largest k over n", everywhere(measured), required),
     parameter<&DotsChoice::few_rows>("few_rows", size, "largest number of rows that counts as few", everywhere(measured), required),
-    parameter<&DotsChoice::few_columns>("few_columns", size, "few rows: number of columns above which the size of B decides", everywhere(measured), required),
-    parameter<&DotsChoice::few_weights>("few_weights", size, "few rows: largest number of elements of B", everywhere(measured), required),
+    parameter<&DotsChoice::few_columns>("few_columns", size, "few rows: number of columns above which k does not matter", everywhere(measured), required),
     parameter<&DotsChoice::few_depth>("few_depth", size, "few rows and columns: largest k", everywhere(measured), required),
     parameter<&DotsChoice::short_depth>("short_depth", size, "largest k that counts as short", everywhere(measured), required),
     parameter<&DotsChoice::short_weights>("short_weights", size, "short k: largest number of elements of B", everywhere(measured), required),
     parameter<&DotsChoice::most_rows>("most_rows", size, "largest number of rows", everywhere(measured), required),
     parameter<&DotsChoice::most_columns>("most_columns", size, "largest number of columns", everywhere(measured), required),
-    parameter<&DotsChoice::fewest_weights>("fewest_weights", size, "number of elements of B must exceed this", everywhere(measured), required),
 };
 constexpr std::array dots_choice{choice<&TorchChoice::dots, DotsChoice>("torch.choice.dots", "which products of few rows of fp32, B by columns, are dot products", dots_rows_of_choice)};
 
 constexpr std::array walks_rows_of_choice{
-    parameter<&WalkChoice::batch_weights>("batch_weights", size, "batches: number of elements of B must exceed this", everywhere(measured), required),
-    parameter<&WalkChoice::batch_rows>("batch_rows", size, "batches: largest number of rows", everywhere(measured), required),
-    parameter<&WalkChoice::batch_results>("batch_results", size, "batches of more rows: number of results must exceed this", everywhere(measured), required),
-    parameter<&WalkChoice::bias_depth>("bias_depth", size, "with a bias: k above which it counts as deep", everywhere(measured), required),
-    parameter<&WalkChoice::bias_shape>("bias_shape", ratio, "with a bias, deep: largest k over n", everywhere(measured), required),
-    parameter<&WalkChoice::bias_results>("bias_results", size, "with a bias, deep: largest number of results", everywhere(measured), required),
-    parameter<&WalkChoice::bias_rows>("bias_rows", size, "with a bias: largest number of rows that counts as few", everywhere(measured), required),
-    parameter<&WalkChoice::bias_few_shape>("bias_few_shape", ratio, "with a bias, few rows: largest k over n", everywhere(measured), required),
-    parameter<&WalkChoice::bias_few_weights>("bias_few_weights", size, "with a bias, few rows: or largest number of elements of B", everywhere(measured), required),
-    parameter<&WalkChoice::bias_fewest>("bias_fewest", size, "with a bias, more rows: number of results must exceed this", everywhere(measured), required),
-    parameter<&WalkChoice::bias_weights>("bias_weights", size, "with a bias, more rows: or largest number of elements of B", everywhere(measured), required),
-    parameter<&WalkChoice::flat>("flat", ratio, "largest k over n that counts as flat", everywhere(measured), required),
-    parameter<&WalkChoice::flat_results>("flat_results", size, "flat: largest number of results", everywhere(measured), required),
-    parameter<&WalkChoice::flat_depth>("flat_depth", size, "flat: or largest k", everywhere(measured), required),
-    parameter<&WalkChoice::middle>("middle", ratio, "largest k over n that lies between flat and deep", everywhere(measured), required),
-    parameter<&WalkChoice::middle_columns>("middle_columns", size, "between: number of columns above which results decide", everywhere(measured), required),
-    parameter<&WalkChoice::middle_results>("middle_results", size, "between: largest number of results", everywhere(measured), required),
-    parameter<&WalkChoice::middle_weights>("middle_weights", size, "between, fewer columns: largest number of elements of B", everywhere(measured), required),
-    parameter<&WalkChoice::deep_depth>("deep_depth", size, "deep: largest k", everywhere(measured), required),
-    parameter<&WalkChoice::deep_results>("deep_results", size, "deep: or number of results must exceed this", everywhere(measured), required),
-    parameter<&WalkChoice::deep_weights>("deep_weights", size, "deep: and largest number of elements of B", everywhere(measured), required),
+    parameter<&WalkChoice::bias_shape>("bias_shape", ratio, "with a bias: largest k over n", everywhere(measured), required),
+    parameter<&WalkChoice::bias_weights>("bias_weights", size, "with a bias: or largest number of elements of B", everywhere(measured), required),
 };
-constexpr std::array walks_choice{choice<&TorchChoice::walks, WalkChoice>("torch.choice.walk", "which products of few rows of fp32, B by rows, walk along k", walks_rows_of_choice)};
+constexpr std::array walks_choice{choice<&TorchChoice::walks, WalkChoice>("torch.choice.walk", "which products of few rows of fp32 with a bias, B by rows, walk along k", walks_rows_of_choice)};
 
 constexpr std::array walk_threads_rows_of_choice{
     parameter<&WalkThreadsChoice::long_depth>("long_depth", size, "k above which a block has more threads", everywhere(measured), required),
-    parameter<&WalkThreadsChoice::batch_columns>("batch_columns", size, "batches: number of columns in all above which a block has more threads", everywhere(measured), required),
     parameter<&WalkThreadsChoice::one_block>("one_block", size, "largest number of rows that one block takes", everywhere(measured), required),
-    parameter<&WalkThreadsChoice::two_blocks>("two_blocks", size, "largest number of rows that two blocks take", everywhere(measured), required),
 };
 constexpr std::array walk_threads_choice{choice<&TorchChoice::walk_threads, WalkThreadsChoice>("torch.choice.walk_threads", "how products that walk along k are cut", walk_threads_rows_of_choice)};
 
 constexpr std::array thin_columns_rows_of_choice{
     parameter<&ThinColumnsChoice::batch_columns>("batch_columns", size, "batches: number of columns in all above which tensor cores are not used", everywhere(measured), required),
-    parameter<&ThinColumnsChoice::batch_depth>("batch_depth", size, "batches: k above which they are dot products", everywhere(measured), required),
     parameter<&ThinColumnsChoice::batch_results>("batch_results", size, "batches: largest number of results of dot products", everywhere(measured), required),
     parameter<&ThinColumnsChoice::flat>("flat", size, "least n over k for which k is not cut", everywhere(measured), required),
     parameter<&ThinColumnsChoice::deep>("deep", size, "k above which it is cut", everywhere(measured), required),
@@ -94,9 +67,7 @@ constexpr std::array thin_columns_choice{choice<&TorchChoice::thin_columns, Thin
 
 constexpr std::array thin_rows_rows_of_choice{
     parameter<&ThinRowsChoice::short_depth>("short_depth", size, "largest k that is not cut", everywhere(measured), required),
-    parameter<&ThinRowsChoice::walk_results>("walk_results", size, "short k: largest number of results that walk along it", everywhere(measured), required),
     parameter<&ThinRowsChoice::wide>("wide", size, "number of columns above which k is not cut into slices", everywhere(measured), required),
-    parameter<&ThinRowsChoice::walk_rows>("walk_rows", size, "many columns: largest number of rows that walk along k", everywhere(measured), required),
     parameter<&ThinRowsChoice::slice_columns>("slice_columns", size, "slices: least number of columns", everywhere(measured), required),
     parameter<&ThinRowsChoice::slice_depth>("slice_depth", size, "slices: k must exceed this", everywhere(measured), required),
     parameter<&ThinRowsChoice::slice_shape>("slice_shape", ratio, "slices: largest k over n", everywhere(measured), required),
@@ -105,24 +76,18 @@ constexpr std::array thin_rows_choice{choice<&TorchChoice::thin_rows, ThinRowsCh
 
 constexpr std::array halves_rows_of_choice{
     parameter<&HalvesChoice::deep>("deep", size, "B by columns: k above which it is cut", everywhere(measured), required),
-    parameter<&HalvesChoice::most_columns>("most_columns", size, "B by columns: largest number of columns with which k is cut", everywhere(measured), required),
     parameter<&HalvesChoice::fewest_weights>("fewest_weights", size, "B by columns: number of elements of B above which k is cut", everywhere(measured), required),
     parameter<&HalvesChoice::rows_deep>("rows_deep", size, "B by rows: k above which it is cut", everywhere(measured), required),
-    parameter<&HalvesChoice::rows_flat>("rows_flat", size, "B by rows: n over k below which k is cut", everywhere(measured), required),
     parameter<&HalvesChoice::walk_rows>("walk_rows", size, "B by rows: largest number of rows that walk along k", everywhere(measured), required),
 };
 constexpr std::array halves_choice{choice<&TorchChoice::halves, HalvesChoice>("torch.choice.fp16", "kernels of few rows of fp16 at odd bytes", halves_rows_of_choice)};
 
 constexpr std::array cuts_rows_of_choice{
-    parameter<&PartsChoice::small_columns>("small_columns", size, "B by columns: largest number of elements of B that counts as small", everywhere(measured), required),
-    parameter<&PartsChoice::small_rows_fp16>("small_rows_fp16", size, "B by rows, fp16: the same", everywhere(measured), required),
-    parameter<&PartsChoice::small_rows>("small_rows", size, "B by rows, bf16: the same", everywhere(measured), required),
+    parameter<&PartsChoice::small>("small", size, "largest number of elements of B that counts as small", everywhere(measured), required),
+    parameter<&PartsChoice::small_rows>("small_rows", size, "the same for bf16, B by rows", everywhere(measured), required),
     parameter<&PartsChoice::columns_depth>("columns_depth", size, "small B by columns: elements of k for each vector of a part", everywhere(measured), required),
     parameter<&PartsChoice::rows_depth>("rows_depth", size, "the same for B by rows", everywhere(measured), required),
     parameter<&PartsChoice::thin_columns>("thin_columns", size, "slices: largest number of columns with which they are one instruction wide", everywhere(measured), required),
-    parameter<&PartsChoice::thin_depth>("thin_depth", size, "slices: k below which they are one instruction wide", everywhere(measured), required),
-    parameter<&PartsChoice::few_tiles>("few_tiles", size, "slices: largest number of tiles that counts as few", everywhere(measured), required),
-    parameter<&PartsChoice::few_slices>("few_slices", size, "largest number of slices with few tiles", everywhere(measured), required),
     parameter<&PartsChoice::most_slices>("most_slices", size, "largest number of slices", everywhere(measured), required),
 };
 constexpr std::array cuts_choice{choice<&TorchChoice::cuts, PartsChoice>("torch.choice.parts", "into how many parts k is cut in products of few rows of 16 bits", cuts_rows_of_choice)};
@@ -132,18 +97,13 @@ constexpr std::array fine_splits_rows_of_choice{
     parameter<&FineSplitsChoice::least_depth>("least_depth", size, "least k", everywhere(measured), required),
     parameter<&FineSplitsChoice::least_rows>("least_rows", size, "least number of rows when the result is not narrow", everywhere(measured), required),
     parameter<&FineSplitsChoice::narrow>("narrow", size, "largest number of columns of a narrow result", everywhere(measured), required),
-    parameter<&FineSplitsChoice::narrow_rows>("narrow_rows", size, "B by rows, narrow results: least number of rows", everywhere(measured), required),
     parameter<&FineSplitsChoice::columns_264>("columns_264", size, "largest number of columns for 264 parts", everywhere(measured), required),
-    parameter<&FineSplitsChoice::columns_132>("columns_132", size, "B by columns: largest number of columns for 132 parts", everywhere(measured), required),
-    parameter<&FineSplitsChoice::columns_66>("columns_66", size, "B by columns: largest number of columns for 66 parts", everywhere(measured), required),
-    parameter<&FineSplitsChoice::square_rows>("square_rows", size, "B by columns, square tiles: largest number of rows", everywhere(measured), required),
     parameter<&FineSplitsChoice::square_columns>("square_columns", size, "B by columns, square tiles: largest number of columns", everywhere(measured), required),
 };
 constexpr std::array fine_splits_choice{choice<&TorchChoice::fine_splits, FineSplitsChoice>("torch.choice.fine_splits", "which small products of fp32 are cut finely along k", fine_splits_rows_of_choice)};
 
 constexpr std::array integer_tiles_rows_of_choice{
     parameter<&IntegerChoice::few>("few", ratio, "tiles of 64 x 64 over multiprocessors, below which these small tiles are used", everywhere(measured), required),
-    parameter<&IntegerChoice::large>("large", ratio, "tiles of 256 x 128 over multiprocessors, from which on they are used if k is odd", everywhere(measured), required),
 };
 constexpr std::array integer_tiles_choice{choice<&TorchChoice::integer_tiles, IntegerChoice>("torch.choice.integer", "which tiles products of int8 take", integer_tiles_rows_of_choice)};
 

@@ -30,13 +30,12 @@ constexpr Section<Set> product_code(std::string_view path, std::string_view titl
 // clang-format off
 constexpr std::array product_rows{
     count_of_clocks<&ProductCode::start>("start", clocks, "clocks by which a product starts later than the library's", {none, none, none, none, none, records, none}, required),
-    parameter<&ProductCode::k_step>("k_step", factor, "factor on the time of a step along k", {records, none, records, none, none, records, records}, required),
-    parameter<&ProductCode::issue>("issue", factor, "factor on the share of the peak that the main loop issues", {none, none, records, records, none, none, records}, required),
-    parameter<&ProductCode::store>("store", factor, "factor on the rate at which results are stored", {records, records, records, records, none, none, none}, required),
-    parameter<&ProductCode::second_kernel>("second_kernel", factor, "factor on the time to add the partial sums of a split k", {none, none, none, none, records, records, none}, required),
+    parameter<&ProductCode::k_step>("k_step", factor, "factor on the time of a step along k", {none, none, records, none, none, records, none}, required),
+    parameter<&ProductCode::issue>("issue", factor, "factor on the share of the peak that the main loop issues", {none, none, records, none, none, none, records}, required),
+    parameter<&ProductCode::store>("store", factor, "factor on the rate at which results are stored", {none, records, records, records, none, none, none}, required),
+    parameter<&ProductCode::second_kernel>("second_kernel", factor, "factor on the time to add the partial sums of a split k", {none, none, none, none, records, as(4), none}, required),
 };
 constexpr std::array product_sections{
-    product_code<&TorchProductCode::aligned, ProductCode>("torch.product.aligned", "products of 16 bits, rows at 16 bytes", product_rows),
     product_code<&TorchProductCode::eight_bit, ProductCode>("torch.product.eight_bit", "products of 8-bit floats", product_rows, 1),
     product_code<&TorchProductCode::odd_columns, ProductCode>("torch.product.odd_columns", "products of 16 bits, rows at 2 bytes, B by columns", product_rows, 2),
     product_code<&TorchProductCode::odd_rows, ProductCode>("torch.product.odd_rows", "products of 16 bits, rows at 2 bytes, B by rows", product_rows, 3),
@@ -46,8 +45,8 @@ constexpr std::array product_sections{
 };
 
 constexpr std::array integer_tile_rows{
-    count_of_clocks<&IntegerTileCode::step>("step", clocks, "clocks of a step along k", everywhere(records), required),
-    count_of_clocks<&IntegerTileCode::store>("store", clocks, "clocks to store the results of a tile", {records, records, records, records, records, none, records}, required),
+    count_of_clocks<&IntegerTileCode::step>("step", clocks, "clocks of a step along k", {records, records, records, records, none, as(2), records}, required),
+    count_of_clocks<&IntegerTileCode::store>("store", clocks, "clocks to store the results of a tile", {records, records, records, as(1), none, none, records}, required),
     count_of_clocks<&IntegerTileCode::start>("start", clocks, "clocks of the kernel beyond an empty one", {none, records, none, records, none, records, records}, required),
 };
 constexpr std::array integer_tile_sections{
@@ -55,7 +54,6 @@ constexpr std::array integer_tile_sections{
     product_code<&TorchProductCode::tall_tiles, IntegerTileCode>("torch.product.integer.tall", "int8 products, tiles of 128 x 64", integer_tile_rows, 1),
     product_code<&TorchProductCode::small_unaligned, IntegerTileCode>("torch.product.integer.small_odd", "int8 products, tiles of 64 x 64, n or k not a multiple of 16", integer_tile_rows, 2),
     product_code<&TorchProductCode::tall_unaligned, IntegerTileCode>("torch.product.integer.tall_odd", "int8 products, tiles of 128 x 64, n or k not a multiple of 16", integer_tile_rows, 3),
-    product_code<&TorchProductCode::large_unaligned, IntegerTileCode>("torch.product.integer.large_odd", "int8 products, tiles of 256 x 128, only k not a multiple of 16", integer_tile_rows, 4),
     product_code<&TorchProductCode::odd_results, IntegerTileCode>("torch.product.integer.odd_results", "int8 products, tiles of 256 x 128, only n not a multiple of 16", integer_tile_rows, 5),
     product_code<&TorchProductCode::integer_rows, IntegerTileCode>("torch.product.integer.rows", "int8 products, B by rows", integer_tile_rows, 6),
 };
@@ -69,9 +67,8 @@ constexpr std::array integer_sections{
 };
 
 constexpr std::array walk_rows{
-    parameter<&WalkCode::step>("step", factor, "time of a load that waits for the previous one, in loads", everywhere(records), required),
-    count_of_clocks<&WalkCode::result>("result", clocks, "clocks to form a block's results", {none, records, none, records}, required),
-    parameter<&WalkCode::slots>("slots", slots_of_lanes, "lane slots of a multiply-add", {records, records, none, none}, required),
+    parameter<&WalkCode::step>("step", factor, "time of a load that waits for the previous one, in loads", {records, records, as(1), as(1)}, required),
+    parameter<&WalkCode::slots>("slots", slots_of_lanes, "lane slots of a multiply-add", {records, as(0), none, none}, required),
     parameter<&WalkCode::unpack>("unpack", slots_of_lanes, "lane slots of an element of B that a block unpacks", {none, none, records, records}, required),
 };
 constexpr std::array walk_sections{
@@ -91,18 +88,13 @@ constexpr std::array walks_sections{
 
 constexpr std::array dots_rows{
     parameter<&DotsCode::two>("two", factor, "time of a load of the variant for two rows, in loads", everywhere(records), required),
-    parameter<&DotsCode::three>("three", factor, "the same for three rows", everywhere(records), required),
     parameter<&DotsCode::four>("four", factor, "the same for four rows", everywhere(records), required),
     parameter<&DotsCode::six>("six", factor, "the same for six rows", everywhere(records), required),
     parameter<&DotsCode::eight>("eight", factor, "the same for eight rows", everywhere(records), required),
-    parameter<&DotsCode::ten>("ten", factor, "the same for ten rows", everywhere(records), required),
-    parameter<&DotsCode::fourteen>("fourteen", factor, "the same for fourteen rows", everywhere(records), required),
+    parameter<&DotsCode::ten>("ten", factor, "the same for ten and fourteen rows, and for three in the variant for four", everywhere(records), required),
     count_of_clocks<&DotsCode::result>("result", clocks, "clocks to form a block's results", everywhere(records), required),
     parameter<&DotsCode::slots>("slots", slots_of_lanes, "lane slots of a multiply-add", everywhere(records), required),
-    parameter<&DotsCode::half_step>("half_step", factor, "time of a load of 16 bits, over one of fp32", everywhere(records), required),
-    count_of_clocks<&DotsCode::half_result>("half_result", clocks, "clocks to form a block's results, 16 bits", everywhere(records), required),
     parameter<&DotsCode::half_slots>("half_slots", slots_of_lanes, "lane slots of a multiply-add, 16 bits", everywhere(records), required),
-    parameter<&DotsCode::dram>("dram", factor, "share of the DRAM time that no other block hides", everywhere(records), required),
     parameter<&DotsCode::moved>("moved", exponent_of_norm, "how far slots, DRAM and L2 overlap: exponent of their norm", everywhere(records), required),
     parameter<&DotsCode::rounds>("rounds", exponent_of_norm, "how far rounds of blocks and traffic overlap: exponent of their norm", everywhere(records), required),
 };
@@ -124,7 +116,6 @@ constexpr std::array thin_tiles_rows{
     parameter<&ThinTilesCode::lanes>("lanes", slots_of_lanes, "lane slots of an element of B without tensor cores", everywhere(records), required),
     count_of_clocks<&ThinTilesCode::sum>("sum", clocks, "fixed clocks to add the parts of a split k", everywhere(records), required),
     count_of_clocks<&ThinTilesCode::part>("part", clocks, "additional clocks for each part", everywhere(records), required),
-    count_of_clocks<&ThinTilesCode::slices>("slices", clocks, "fixed clocks of a kernel whose slices of k wait for one another", everywhere(records), required),
     count_of_clocks<&ThinTilesCode::slice>("slice", clocks, "clocks of each slice", everywhere(records), required),
     count_of_clocks<&ThinTilesCode::element>("element", clocks, "clocks of each element of k in a slice", everywhere(records), required),
 };
@@ -133,9 +124,9 @@ constexpr std::array thin_tiles_sections{
 };
 
 constexpr std::array vector_rows{
-    parameter<&VectorCode::l2>("l2", factor, "time over that of the traffic through the L2", everywhere(records), required),
-    count_of_clocks<&VectorCode::start>("start", clocks, "clocks of the kernel beyond its first load", everywhere(records), required),
-    parameter<&VectorCode::walk>("walk", factor, "time per 1000 elements along k, in loads", everywhere(records), required),
+    parameter<&VectorCode::l2>("l2", factor, "time over that of the traffic through the L2", {records, as(0), records, as(2)}, required),
+    count_of_clocks<&VectorCode::start>("start", clocks, "clocks of the kernel beyond its first load", {records, as(0), as(0), as(0)}, required),
+    parameter<&VectorCode::walk>("walk", factor, "time per 1000 elements along k, in loads", {records, as(0), as(0), as(0)}, required),
 };
 constexpr std::array vector_sections{
     product_code<&TorchProductCode::vector_columns, VectorCode>("torch.product.vector.columns", "one row, B by columns", vector_rows),
@@ -145,13 +136,9 @@ constexpr std::array vector_sections{
 };
 
 constexpr std::array fine_splits_rows{
-    count_of_clocks<&FineSplitsCode::columns_264>("columns_264", clocks, "clocks with 264 parts, B by columns", everywhere(records), required),
-    count_of_clocks<&FineSplitsCode::columns_132>("columns_132", clocks, "clocks with 132 parts, B by columns", everywhere(records), required),
-    count_of_clocks<&FineSplitsCode::columns_88>("columns_88", clocks, "clocks with 88 parts, B by columns", everywhere(records), required),
-    count_of_clocks<&FineSplitsCode::columns_66>("columns_66", clocks, "clocks with 66 parts, B by columns", everywhere(records), required),
-    count_of_clocks<&FineSplitsCode::columns_44>("columns_44", clocks, "clocks with 44 parts, B by columns", everywhere(records), required),
-    count_of_clocks<&FineSplitsCode::rows_264>("rows_264", clocks, "clocks with 264 parts, B by rows", everywhere(records), required),
-    count_of_clocks<&FineSplitsCode::rows_176>("rows_176", clocks, "clocks with 176 parts, B by rows", everywhere(records), required),
+    count_of_clocks<&FineSplitsCode::start>("start", clocks, "clocks of both kernels beside the parts", everywhere(records), required),
+    count_of_clocks<&FineSplitsCode::part>("part", clocks, "clocks of each part of k", everywhere(records), required),
+    count_of_clocks<&FineSplitsCode::narrow>("narrow", clocks, "clocks of both kernels for 176 parts of narrow results", everywhere(records), required),
 };
 constexpr std::array fine_splits_sections{
     product_code<&TorchProductCode::fine_splits, FineSplitsCode>("torch.product.fine_splits", "small products of few rows of fp32", fine_splits_rows),

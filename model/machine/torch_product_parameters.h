@@ -43,7 +43,6 @@ struct IntegerCode {
 /// Few rows, B by rows: a block forms 64 columns and walks along k. (eq. M26)
 struct WalkCode {
     double step = 0.0;    ///< in loads
-    double result = 0.0;  ///< clocks
     double slots = 0.0;   ///< of a multiply-add
     double unpack = 0.0;  ///< of an element of B
 };
@@ -56,19 +55,14 @@ struct WalksCode {
 
 /// Few rows, B by columns: a block forms 8 columns as dot products. (eq. M26)
 struct DotsCode {
-    double two = 0.0;    ///< a load of the variant for two rows, in loads
-    double three = 0.0;  ///< three rows in the variant for four
+    double two = 0.0;  ///< a load of the variant for two rows, in loads
     double four = 0.0;
     double six = 0.0;
     double eight = 0.0;
-    double ten = 0.0;
-    double fourteen = 0.0;
-    double result = 0.0;  ///< clocks
-    double slots = 0.0;   ///< of a multiply-add
-    double half_step = 0.0;
-    double half_result = 0.0;  ///< clocks
-    double half_slots = 0.0;   ///< of a multiply-add
-    double dram = 0.0;         ///< share of the DRAM time, beside the rounds
+    double ten = 0.0;         ///< also fourteen, and three rows in the variant for four
+    double result = 0.0;      ///< clocks
+    double slots = 0.0;       ///< of a multiply-add
+    double half_slots = 0.0;  ///< of a multiply-add
     double moved = 1.0;
     double rounds = 1.0;
 };
@@ -86,7 +80,6 @@ struct ThinTilesCode {
     double lanes = 0.0;    ///< slots of an element of B without tensor cores
     double sum = 0.0;      ///< clocks
     double part = 0.0;     ///< clocks
-    double slices = 0.0;   ///< clocks
     double slice = 0.0;    ///< clocks
     double element = 0.0;  ///< clocks
 };
@@ -98,15 +91,11 @@ struct VectorCode {
     double walk = 0.0;   ///< loads per 1000 elements along k, which count by their square root
 };
 
-/// Products that are cut into more parts than k has steps, by number of parts. (eq. M26)
+/// Products that are cut into more parts than k has steps. (eq. M26)
 struct FineSplitsCode {
-    double columns_264 = 0.0;  ///< clocks
-    double columns_132 = 0.0;  ///< clocks
-    double columns_88 = 0.0;   ///< clocks
-    double columns_66 = 0.0;   ///< clocks
-    double columns_44 = 0.0;   ///< clocks
-    double rows_264 = 0.0;     ///< clocks
-    double rows_176 = 0.0;     ///< clocks
+    double start = 0.0;   ///< clocks
+    double part = 0.0;    ///< clocks of each part
+    double narrow = 0.0;  ///< clocks for 176 parts of narrow results
 };
 
 /// Values that all products have in common. (eq. M25, M26)
@@ -116,9 +105,9 @@ struct ProductsCode {
 };
 
 struct TorchProductCode {
-    ProductCode aligned, eight_bit, odd_columns, odd_rows, single, tf32, tf32_odd;
-    IntegerTileCode small_tiles, tall_tiles, small_unaligned, tall_unaligned, large_unaligned,
-        odd_results, integer_rows;
+    ProductCode eight_bit, odd_columns, odd_rows, single, tf32, tf32_odd;
+    IntegerTileCode small_tiles, tall_tiles, small_unaligned, tall_unaligned, odd_results,
+        integer_rows;
     IntegerCode integer;
     WalkCode short_walk, long_walk, short_walk_16bit, long_walk_16bit;
     WalksCode walk;

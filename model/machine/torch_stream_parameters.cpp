@@ -35,21 +35,10 @@ using All = TorchStreamCode;
 
 using F = FunctionCode;
 constexpr std::array function_rows{
-    count_of_clocks<&F::cosine>("cosine", clocks, "clocks of a cosine", everywhere(records), required),
-    count_of_clocks<&F::sine>("sine", clocks, "clocks of a sine", everywhere(records), required),
-    count_of_clocks<&F::gelu_erf>("gelu_erf", clocks, "clocks of gelu by the error function", everywhere(records), required),
-    count_of_clocks<&F::error_function>("erf", clocks, "clocks of the error function", everywhere(records), required),
-    count_of_clocks<&F::sigmoid>("sigmoid", clocks, "clocks of sigmoid", everywhere(records), required),
-    count_of_clocks<&F::gelu_tanh>("gelu_tanh", clocks, "clocks of gelu by tanh", everywhere(records), required),
-    count_of_clocks<&F::silu>("silu", clocks, "clocks of silu", everywhere(records), required),
-    count_of_clocks<&F::divide>("divide", clocks, "clocks of a division or a power", everywhere(records), required),
-    count_of_clocks<&F::square_root>("sqrt", clocks, "clocks of a square root", everywhere(records), required),
-    count_of_clocks<&F::extremum>("extremum", clocks, "clocks of a minimum or a maximum", everywhere(records), required),
-    count_of_clocks<&F::logarithm>("log", clocks, "clocks of a logarithm", everywhere(records), required),
-    count_of_clocks<&F::add>("add", clocks, "clocks of a sum or a difference", everywhere(records), required),
-    count_of_clocks<&F::tangent_hyperbolic>("tanh", clocks, "clocks of tanh", everywhere(records), required),
-    count_of_clocks<&F::reciprocal>("reciprocal", clocks, "clocks of a reciprocal or a reciprocal square root", everywhere(records), required),
-    count_of_clocks<&F::exponential>("exp", clocks, "clocks of an exponential", everywhere(records), required),
+    count_of_clocks<&F::series>("series", clocks, "clocks of a sine, a cosine, a sigmoid, a silu or a logarithm", everywhere(records), required),
+    count_of_clocks<&F::rational>("rational", clocks, "clocks of an error function, a gelu, a minimum or a maximum", everywhere(records), required),
+    count_of_clocks<&F::iterated>("iterated", clocks, "clocks of a division, a power, a square root or a tanh", everywhere(records), required),
+    count_of_clocks<&F::single>("single", clocks, "clocks of a sum, a difference, a reciprocal, its square root or an exponential", everywhere(records), required),
 };
 constexpr std::array function_sections{
     code<&All::functions, F>("torch.function", "functions of an elementwise kernel of PyTorch", function_rows),
@@ -72,8 +61,8 @@ constexpr std::array pointwise_sections{
 
 using L = ElementLoop;
 constexpr std::array loop_rows{
-    count_of_clocks<&L::chain>("chain", clocks, "clocks of a thread beside its loads", everywhere(records), required),
-    parameter<&L::slots>("slots", lane_slots, "lane slots of an element", everywhere(records), required),
+    count_of_clocks<&L::chain>("chain", clocks, "clocks of a thread beside its loads", {records, records, as(0), as(0)}, required),
+    parameter<&L::slots>("slots", lane_slots, "lane slots of an element", {records, as(0), records, as(2)}, required),
 };
 constexpr std::array loop_sections{
     code<&All::broadcast, L>("torch.loop.broadcast", "a loop over elements where an input is broadcast", loop_rows),
@@ -127,10 +116,10 @@ constexpr std::array chunk_sections{
 
 using S = SoftmaxCode;
 constexpr std::array softmax_rows{
-    count_of_clocks<&S::chain>("chain", clocks, "clocks of a row", {none, none, records, none, records}, required),
+    count_of_clocks<&S::chain>("chain", clocks, "clocks of a row", {none, none, records, none, as(2)}, required),
     count_of_clocks<&S::element>("element", clocks, "clocks of each element of a thread", {records, records, none, none, none}, required),
-    parameter<&S::slots>("slots", lane_slots, "lane slots of an element", everywhere(records), required),
-    parameter<&S::thread>("thread", lane_slots, "lane slots of a thread", {records, records, none, records, records}, required),
+    parameter<&S::slots>("slots", lane_slots, "lane slots of an element", {records, as(0), records, as(0), as(0)}, required),
+    parameter<&S::thread>("thread", lane_slots, "lane slots of a thread", {records, records, none, records, as(3)}, required),
 };
 constexpr std::array softmax_sections{
     code<&All::warp_16bit, S>("torch.softmax.warp_16bit", "softmax by warps, 16 bits", softmax_rows),
@@ -142,12 +131,12 @@ constexpr std::array softmax_sections{
 
 using N = NormCode;
 constexpr std::array norm_rows{
-    count_of_clocks<&N::chain>("chain", clocks, "clocks of a block beside its loads", everywhere(records), required),
-    parameter<&N::step>("step", factor, "time of a load of four elements and the work that follows it, in loads", everywhere(records), required),
-    count_of_clocks<&N::trip>("trip", clocks, "clocks of the arithmetic on those elements, one after the other", {records, records, none, records, none, none}, required),
-    parameter<&N::slots>("slots", lane_slots, "lane slots of an element", everywhere(records), required),
-    parameter<&N::row>("row", lane_slots, "lane slots of a row", everywhere(records), required),
-    parameter<&N::rounds>("rounds", factor, "share of a block's life for which the next block waits", {records, records, records, records, none, none}, required),
+    count_of_clocks<&N::chain>("chain", clocks, "clocks of a block beside its loads", {records, as(0), as(0), records, as(3), as(3)}, required),
+    parameter<&N::step>("step", factor, "time of a load of four elements and the work that follows it, in loads", {records, records, as(1), as(0), records, as(4)}, required),
+    count_of_clocks<&N::trip>("trip", clocks, "clocks of the arithmetic on those elements, one after the other", {records, as(0), none, records, none, none}, required),
+    parameter<&N::slots>("slots", lane_slots, "lane slots of an element", {records, records, records, as(2), records, as(4)}, required),
+    parameter<&N::row>("row", lane_slots, "lane slots of a row", {records, records, records, records, records, as(4)}, required),
+    parameter<&N::rounds>("rounds", factor, "share of a block's life for which the next block waits", {records, as(0), as(0), as(0), none, none}, required),
 };
 constexpr std::array norm_sections{
     code<&All::layer, N>("torch.norm.layer", "layer norm, 32 bits", norm_rows),
@@ -172,17 +161,17 @@ constexpr std::array scan_sections{
 
 using D = ReduceCode;
 constexpr std::array reduce_rows{
-    count_of_clocks<&D::chain>("chain", clocks, "clocks of a block beside its loads", {records, records, records, records, none, none}, required),
-    parameter<&D::lines>("lines", factor, "time to fetch code that is missing from a cold L2, in loads", everywhere(records), required),
-    parameter<&D::step>("step", factor, "time of a trip of the loop, in loads", everywhere(records), required),
+    count_of_clocks<&D::chain>("chain", clocks, "clocks of a block beside its loads", {records, as(0), as(0), records, none, none}, required),
+    parameter<&D::lines>("lines", factor, "time to fetch code that is missing from a cold L2, in loads", {records, as(0), as(0), records, as(3), records}, required),
+    parameter<&D::step>("step", factor, "time of a trip of the loop, in loads", {records, records, as(1), records, as(3), records}, required),
     count_of_clocks<&D::value>("value", clocks, "clocks of a value of 32 bits", {none, none, none, none, none, records}, required),
-    count_of_clocks<&D::half>("half", clocks, "clocks of a value of 16 bits", {none, records, records, none, records, records}, required),
-    count_of_clocks<&D::level>("level", clocks, "clocks of joining the results of two threads", {records, none, records, records, records, records}, required),
-    parameter<&D::slots>("slots", lane_slots, "lane slots of a value", everywhere(records), required),
-    parameter<&D::thread>("thread", lane_slots, "lane slots of a thread", everywhere(records), required),
+    count_of_clocks<&D::half>("half", clocks, "clocks of a value of 16 bits", {none, records, as(1), none, records, as(1)}, required),
+    count_of_clocks<&D::level>("level", clocks, "clocks of joining the results of two threads", {records, none, records, as(0), as(0), as(2)}, required),
+    parameter<&D::slots>("slots", lane_slots, "lane slots of a value", {records, as(0), records, as(0), as(0), as(2)}, required),
+    parameter<&D::thread>("thread", lane_slots, "lane slots of a thread", {records, records, as(1), as(0), as(0), as(1)}, required),
     parameter<&D::part>("part", factor, "time of one load of a result's parts, in loads", {none, none, none, none, none, records}, required),
     parameter<&D::further>("further", factor, "time of each further result of a vector, as a share of a part's time", {none, none, none, none, none, records}, required),
-    parameter<&D::whole>("whole", factor, "time of a trip that loads whole vectors, over one that does not", {records, records, records, none, none, none}, required),
+    parameter<&D::whole>("whole", factor, "time of a trip that loads whole vectors, over one that does not", {records, as(0), as(0), none, none, none}, required),
 };
 constexpr std::array reduce_sections{
     code<&All::row_sums, D>("torch.reduce.row_sum", "sums of rows", reduce_rows),

@@ -17,21 +17,10 @@ namespace ridge::model {
 
 /// Dependent clocks that a function adds to a thread. (eq. B32)
 struct FunctionCode {
-    double cosine = 0.0;
-    double sine = 0.0;
-    double gelu_erf = 0.0;
-    double error_function = 0.0;
-    double sigmoid = 0.0;
-    double gelu_tanh = 0.0;
-    double silu = 0.0;
-    double divide = 0.0;  ///< also powers
-    double square_root = 0.0;
-    double extremum = 0.0;
-    double logarithm = 0.0;
-    double add = 0.0;
-    double tangent_hyperbolic = 0.0;
-    double reciprocal = 0.0;
-    double exponential = 0.0;
+    double series = 0.0;    ///< sine, cosine, sigmoid, silu, logarithm
+    double rational = 0.0;  ///< the error function, gelu, a minimum or a maximum
+    double iterated = 0.0;  ///< a division, a power, a square root, tanh
+    double single = 0.0;    ///< a sum, a difference, a reciprocal, an exponential
 };
 
 /// A kernel whose threads find their elements one by one, with index arithmetic: a thread takes two

@@ -194,7 +194,7 @@ bool knows_torch_products(const Machine& machine) {
 /// Applies the kernels for few rows; returns whether they run.
 bool apply_few_rows(Prediction& p, const MatmulSituation& s) {
     if (!knows_torch_products(s.machine)) return false;
-    const FewRows kernel = few_rows_kernel(s.op, s.machine.torch_product->choice);
+    const FewRows kernel = few_rows_kernel(s);
     if (kernel == FewRows::tiles) return false;
     const MatmulTime t = few_rows_time(s, kernel);
     apply_time(p, s, t);

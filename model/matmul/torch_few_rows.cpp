@@ -33,35 +33,28 @@ Kernel dots_kernel(const Matmul& op, const DotsCode& code) {
     const bool half = bits_of(op.type) == 16;
     const std::int64_t rows = op.m;
     const auto of = [&](double held, double step, double resident) {
-        return half ? Kernel{8,
-                             held,
-                             128,
-                             code.half_step * step,
-                             resident,
-                             code.half_result,
-                             code.half_slots}
-                    : Kernel{8, held, 128, step, resident, code.result, code.slots};
+        return Kernel{
+            8, held, 128, step, resident, code.result, half ? code.half_slots : code.slots};
     };
     if (rows <= 2) return of(2, code.two, 6);
-    if (rows == 3) return of(4, code.three, 8);
+    if (rows == 3) return of(4, code.ten, 8);
     if (rows == 4) return of(4, code.four, 5);
     if (rows <= 6 || rows == 11 || rows == 12) return of(6, code.six, 5);
     if (rows <= 8 || rows > 14) return of(8, code.eight, 5);
-    return rows <= 10 ? of(10, code.ten, 5) : of(14, code.fourteen, 5);
+    return of(rows <= 10 ? 10 : 14, code.ten, 5);
 }
 
 /// The walk for B by rows, with 128 or 256 threads: up to 8 rows of A in a block; more than 5 rows
-/// take two blocks, 15 and more take four.
+/// take two blocks.
 Kernel walk_kernel(const Matmul& op, const TorchProductCode& all) {
     const WalkThreadsChoice& choice = all.choice.walk_threads;
-    const bool is_long =
-        op.k > choice.long_depth && (op.batch == 1 || op.batch * op.n > choice.batch_columns);
+    const bool is_long = op.k > choice.long_depth && op.batch == 1;
     const bool half = bits_of(op.type) == 16;
     const WalkCode& code = is_long ? (half ? all.long_walk_16bit : all.long_walk)
                                    : (half ? all.short_walk_16bit : all.short_walk);
-    const std::int64_t blocks = op.m <= choice.one_block ? 1 : op.m <= choice.two_blocks ? 2 : 4;
+    const std::int64_t blocks = op.m <= choice.one_block ? 1 : 2;
     const double rows = real(ceil_divide(op.m, blocks));
-    return {64, rows, 16, code.step, is_long ? 4.0 : 5.0, code.result, code.slots, code.unpack};
+    return {64, rows, 16, code.step, is_long ? 4.0 : 5.0, 0.0, code.slots, code.unpack};
 }
 
 /// The tiles that hold all rows.
@@ -77,38 +70,31 @@ Kernel thin_kernel(const Matmul& op, const TorchProductCode& all, bool tensor) {
 struct FineSplits {
     Tile tile;
     std::int32_t parts;
-    double FineSplitsCode::*clocks;
 };
-constexpr FineSplits columns_264{{32, 128, 8}, 264, &FineSplitsCode::columns_264};
-constexpr FineSplits columns_132{{32, 128, 8}, 132, &FineSplitsCode::columns_132};
-constexpr FineSplits columns_66{{32, 64, 8}, 66, &FineSplitsCode::columns_66};
-constexpr FineSplits columns_88{{64, 64, 8}, 88, &FineSplitsCode::columns_88};
-constexpr FineSplits columns_44{{64, 64, 8}, 44, &FineSplitsCode::columns_44};
-constexpr FineSplits rows_264{{32, 128, 8}, 264, &FineSplitsCode::rows_264};
-constexpr FineSplits rows_176{{32, 32, 8}, 176, &FineSplitsCode::rows_176};
+constexpr FineSplits wide_264{{32, 128, 8}, 264};
+constexpr FineSplits wide_132{{32, 128, 8}, 132};
+constexpr FineSplits square_88{{64, 64, 8}, 88};
+constexpr FineSplits square_44{{64, 64, 8}, 44};
+constexpr FineSplits narrow_176{{32, 32, 8}, 176};
 
 /// For more than 16 rows: square tiles, three along the columns and one or two along the rows.
 const FineSplits* square_fine_splits(const Matmul& op, const FineSplitsChoice& c) {
-    const std::int64_t edge = columns_88.tile.n;
+    const std::int64_t edge = square_88.tile.n;
     const bool three = op.n > 2 * edge && op.n <= c.square_columns;
-    if (op.b_layout == Layout::row_major || !three || op.m > c.square_rows) return nullptr;
-    return op.m <= edge ? &columns_88 : &columns_44;
-}
-
-const FineSplits* narrow_fine_splits(const Matmul& op, const FineSplitsChoice& c) {
-    const bool three = op.n > 2 * rows_176.tile.n;
-    return op.b_layout == Layout::row_major && three && op.m >= c.narrow_rows ? &rows_176 : nullptr;
+    if (op.b_layout == Layout::row_major || !three) return nullptr;
+    return op.m <= edge ? &square_88 : &square_44;
 }
 
 const FineSplits* shaped_fine_splits(const Matmul& op, const FineSplitsChoice& c) {
     if (op.m > most_few_rows) return square_fine_splits(op, c);
     if (op.k < c.least_depth) return nullptr;
-    if (op.n <= c.narrow) return narrow_fine_splits(op, c);
-    if (op.m < c.least_rows) return nullptr;
     const bool by_rows = op.b_layout == Layout::row_major;
-    if (op.n <= c.columns_264) return by_rows ? &rows_264 : &columns_264;
-    if (by_rows || op.n > c.columns_66) return nullptr;
-    return op.n <= c.columns_132 ? &columns_132 : &columns_66;
+    if (op.n <= c.narrow) {
+        return by_rows && op.n > 2 * narrow_176.tile.n ? &narrow_176 : nullptr;
+    }
+    if (op.m < c.least_rows) return nullptr;
+    if (op.n <= c.columns_264) return &wide_264;
+    return by_rows ? nullptr : &wide_132;
 }
 
 const FineSplits* fine_splits_of(const Matmul& op, const FineSplitsChoice& c) {
@@ -123,50 +109,27 @@ bool is_biased(const Matmul& op) {
 
 /// Whether cuBLAS uses dot products: B by columns, 2 to 16 rows of fp32.
 bool takes_dots(const Matmul& op, const DotsChoice& c) {
-    const std::int64_t results = op.batch * op.m * op.n;
-    const std::int64_t weights = op.n * op.k;
-    if (op.batch > 1) {
-        return op.k > c.batch_depth && results > c.batch_fewest && results <= c.batch_most;
-    }
+    if (op.batch > 1) return op.k > c.batch_depth;
     if (is_biased(op)) {
-        if (results > c.bias_results) return op.m <= c.bias_rows;
-        return op.k <= c.bias_depth || op.m <= c.bias_few_rows ||
-               real(op.k) <= c.bias_shape * real(op.n);
+        if (op.m <= c.bias_rows) return true;
+        return op.m * op.n <= c.bias_results &&
+               (op.k <= c.bias_depth || real(op.k) <= c.bias_shape * real(op.n));
     }
-    if (op.m <= c.few_rows) {
-        return op.n > c.few_columns ? weights <= c.few_weights : op.k <= c.few_depth;
-    }
-    if (op.k <= c.short_depth) return weights <= c.short_weights;
-    return op.m <= c.most_rows && op.k <= op.n && op.n <= c.most_columns &&
-           weights > c.fewest_weights;
+    if (op.m <= c.few_rows) return op.n > c.few_columns || op.k <= c.few_depth;
+    if (op.k <= c.short_depth) return op.n * op.k <= c.short_weights;
+    return op.m <= c.most_rows && op.k <= op.n && op.n <= c.most_columns;
 }
 
-/// Whether cuBLAS walks along k: B by rows.
-bool takes_walk(const Matmul& op, const WalkChoice& c) {
-    const std::int64_t results = op.batch * op.m * op.n;
-    const std::int64_t weights = op.n * op.k;
-    const double depth = real(op.k) / real(op.n);
-    if (op.batch > 1) {
-        return weights > c.batch_weights && (op.m <= c.batch_rows || results > c.batch_results);
-    }
-    if (is_biased(op)) {
-        if (op.k > c.bias_depth) return depth <= c.bias_shape && results <= c.bias_results;
-        if (op.m <= c.bias_rows) return depth <= c.bias_few_shape || weights <= c.bias_few_weights;
-        return results > c.bias_fewest || weights <= c.bias_weights;
-    }
-    if (depth <= c.flat) return results <= c.flat_results || op.k <= c.flat_depth;
-    if (depth <= c.middle) {
-        return op.n > c.middle_columns ? results <= c.middle_results : weights <= c.middle_weights;
-    }
-    return op.k <= c.deep_depth || (results > c.deep_results && weights <= c.deep_weights);
+/// Whether cuBLAS walks along k where a bias does not let it compare kernels: B by rows.
+bool walks_with_bias(const Matmul& op, const WalkChoice& c) {
+    return real(op.k) <= c.bias_shape * real(op.n) || op.n * op.k <= c.bias_weights;
 }
 
 /// The kernel for 2 to 16 rows of bf16 that are not multiples of 16 bytes, B by columns.
 FewRows by_columns_bf16(const Matmul& op, const ThinColumnsChoice& c) {
     if (op.batch > 1) {
         if (op.batch * op.n > c.batch_columns) return FewRows::lanes;
-        const bool dots = op.k > c.batch_depth && op.batch * op.m * op.n <= c.batch_results;
-        return dots ? FewRows::dots : FewRows::whole;
+        return op.batch * op.m * op.n <= c.batch_results ? FewRows::dots : FewRows::whole;
     }
     if (c.flat * op.k <= op.n) return FewRows::whole;
     if (op.k > c.deep) return FewRows::parts;
@@ -180,9 +143,8 @@ FewRows by_columns_bf16(const Matmul& op, const ThinColumnsChoice& c) {
 /// up one after the other.
 FewRows by_rows_bf16(const Matmul& op, const ThinRowsChoice& c) {
     if (op.batch > 1) return FewRows::walk;
-    if (op.k <= c.short_depth)
-        return op.m * op.n <= c.walk_results ? FewRows::walk : FewRows::whole;
-    if (op.n > c.wide) return op.m <= c.walk_rows ? FewRows::walk : FewRows::parts;
+    if (op.k <= c.short_depth) return FewRows::walk;
+    if (op.n > c.wide) return FewRows::walk;
     const bool sliced = is_biased(op) && op.n >= c.slice_columns && op.k > c.slice_depth &&
                         real(op.k) <= c.slice_shape * real(op.n);
     return sliced ? FewRows::slices : FewRows::parts;
@@ -191,10 +153,10 @@ FewRows by_rows_bf16(const Matmul& op, const ThinRowsChoice& c) {
 FewRows few_rows_fp16(const Matmul& op, const HalvesChoice& c) {
     if (op.batch > 1) return FewRows::whole;
     if (op.b_layout == Layout::column_major) {
-        const bool deep = op.k > c.deep && op.n <= c.most_columns && op.n * op.k > c.fewest_weights;
+        const bool deep = op.k > c.deep && op.n * op.k > c.fewest_weights;
         return deep ? FewRows::parts : FewRows::whole;
     }
-    if (op.k > c.rows_deep && c.rows_flat * op.k > op.n) return FewRows::parts;
+    if (op.k > c.rows_deep) return FewRows::parts;
     return op.m <= c.walk_rows ? FewRows::walk : FewRows::whole;
 }
 
@@ -211,8 +173,7 @@ FewRows few_halves(const Matmul& op, const TorchChoice& choice) {
 /// vectors of 8.
 double parts_of(const Matmul& op, const Kernel& kernel, const PartsChoice& c, double sms) {
     const bool rows = op.b_layout == Layout::row_major;
-    const bool half = op.type == DataType::fp16;
-    const std::int64_t small = rows ? (half ? c.small_rows_fp16 : c.small_rows) : c.small_columns;
+    const std::int64_t small = rows && op.type == DataType::bf16 ? c.small_rows : c.small;
     if (op.k % 64 != 0 && op.n * op.k <= small) {
         return real(
             ceil_divide(op.k, 8 * ceil_divide(op.k, rows ? c.rows_depth : c.columns_depth)));
@@ -284,7 +245,10 @@ MatmulTime fine_splits_time(const MatmulSituation& s) {
     time.tile = chosen.tile;
     time.split = chosen.parts;
     time.kernels = 2;
-    time.total = in_torch(all.fine_splits.*chosen.clocks, s.machine);
+    const double clocks = &chosen == &narrow_176
+                              ? all.fine_splits.narrow
+                              : all.fine_splits.start + all.fine_splits.part * chosen.parts;
+    time.total = in_torch(clocks, s.machine);
     time.latency = time.total - time.launch;
     return time;
 }
@@ -296,18 +260,14 @@ MatmulTime slices_time(const MatmulSituation& s) {
     constexpr std::int64_t width = 64;
     const double waves = 2.0 * s.machine.memory->sm_count;
     const double tiles = real(ceil_divide(s.op.n, width));
-    const double thin = real(s.op.k) / 16.0;
-    const double slices = std::ceil(
-        s.op.n <= c.thin_columns && s.op.k < c.thin_depth
-            ? thin
-            : std::clamp(waves / tiles, 1.0,
-                         real(tiles <= real(c.few_tiles) ? c.few_slices : c.most_slices)));
+    const double slices =
+        std::ceil(s.op.n <= c.thin_columns ? real(s.op.k) / 16.0
+                                           : std::clamp(waves / tiles, 1.0, real(c.most_slices)));
     MatmulTime time = traffic_of(s, moved_of(s), 1.0);
     time.tile = {64, static_cast<std::int32_t>(width), 16};
     time.split = static_cast<std::int32_t>(slices);
     time.kernels = 2;
-    time.latency = in_torch(
-        code.slices + code.slice * slices + code.element * real(s.op.k) / slices, s.machine);
+    time.latency = in_torch(code.slice * slices + code.element * real(s.op.k) / slices, s.machine);
     time.total = time.launch + std::max(time.latency, time.dram);
     return time;
 }
@@ -319,10 +279,9 @@ Kernel kernel_of(const Matmul& op, const TorchProductCode& all, FewRows kernel) 
 }
 
 /// Adds blocks that walk along k together and whose loads wait for one another.
-void walk_along(MatmulTime& time, const Kernel& kernel, double filled, Time first, Time walk,
-                const Machine& machine) {
+void walk_along(MatmulTime& time, double filled, Time first, Time walk, const Machine& machine) {
     const TorchProductCode& all = *machine.torch_product;
-    const Time walks = std::max(1.0, filled) * (walk + in_torch(kernel.result, machine));
+    const Time walks = std::max(1.0, filled) * walk;
     const Time start = first + in_torch(all.walk.start, machine);
     const Time moved = combined({time.pipe, time.dram, time.l2}, Overlap{all.dots.moved});
     time.latency = start + walks;
@@ -356,14 +315,13 @@ MatmulTime blocks_time(const MatmulSituation& s, FewRows chosen) {
                  static_cast<std::int32_t>(kernel.depth)};
     time.pipe = slots * units::cycle / (memory.fp32_lanes * memory.sm_count * share * memory.clock);
     if (chosen == FewRows::walk) {
-        walk_along(time, kernel, filled, first, steps * step, s.machine);
+        walk_along(time, filled, first, steps * step, s.machine);
         return time;
     }
     const Time life = first + (steps - 1.0) * step + in_torch(kernel.result, s.machine);
     const double rounds = std::max(0.0, std::ceil(filled) - 1.0);
     time.latency = life * (1.0 + rounds);
-    const Time moved =
-        combined({time.pipe, all.dots.dram * time.dram, time.l2}, Overlap{all.dots.moved});
+    const Time moved = combined({time.pipe, time.dram, time.l2}, Overlap{all.dots.moved});
     time.total = time.launch + life + combined({rounds * life, moved}, Overlap{all.dots.rounds});
     if (chosen == FewRows::parts) {
         const Time sum = in_torch(all.thin.sum + all.thin.part * parts, s.machine);
@@ -375,9 +333,23 @@ MatmulTime blocks_time(const MatmulSituation& s, FewRows chosen) {
     return time;
 }
 
+/// Whether cuBLAS walks along k, B by rows: in batches always; without a bias if tiles would take longer with
+/// a cold L2, since its choice does not depend on the state of the L2.
+bool takes_walk(const MatmulSituation& asked) {
+    if (asked.op.batch > 1) return true;
+    if (is_biased(asked.op)) {
+        return walks_with_bias(asked.op, asked.machine.torch_product->choice.walks);
+    }
+    MatmulSituation s = asked;
+    s.l2 = L2State::cold;
+    return few_rows_time(s, FewRows::walk).total < library_matmul_time(s).total;
+}
+
 }  // namespace
 
-FewRows few_rows_kernel(const Matmul& op, const TorchChoice& choice) {
+FewRows few_rows_kernel(const MatmulSituation& s) {
+    const Matmul& op = s.op;
+    const TorchChoice& choice = s.machine.torch_product->choice;
     if (bits_of(op.type) == 16) return few_halves(op, choice);
     const bool single = op.type == DataType::fp32;
     if (!single && op.type != DataType::tf32) return FewRows::tiles;
@@ -388,7 +360,7 @@ FewRows few_rows_kernel(const Matmul& op, const TorchChoice& choice) {
     if (op.b_layout == Layout::column_major) {
         return takes_dots(op, choice.dots) ? FewRows::dots : FewRows::tiles;
     }
-    return takes_walk(op, choice.walks) ? FewRows::walk : FewRows::tiles;
+    return takes_walk(s) ? FewRows::walk : FewRows::tiles;
 }
 
 MatmulTime few_rows_time(const MatmulSituation& s, FewRows kernel) {

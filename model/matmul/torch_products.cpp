@@ -11,7 +11,7 @@
 namespace ridge::model {
 namespace {
 
-/// Rows at 4 or 8 bytes run as in the library.
+/// Rows at 4, 8 or 16 bytes run as in the library.
 constexpr ProductCode as_the_library{};
 
 const ProductCode& code_of(const TorchProductCode& all, const Matmul& op, MatmulPipe pipe) {
@@ -22,12 +22,10 @@ const ProductCode& code_of(const TorchProductCode& all, const Matmul& op, Matmul
             return all.single;
         case MatmulPipe::tf32:
             return row_alignment(op) < 16 ? all.tf32_odd : all.tf32;
-        case MatmulPipe::align_4:
-            return as_the_library;
         case MatmulPipe::align_2:
             return op.b_layout == Layout::column_major ? all.odd_columns : all.odd_rows;
         default:
-            return all.aligned;
+            return as_the_library;
     }
 }
 
@@ -53,8 +51,6 @@ ProductChoice choice_of(const Matmul& op, const TorchProductCode& all, double sm
     if (k_aligned && n_aligned)
         return few ? ProductChoice{small, all.small_tiles} : ProductChoice{tall, all.tall_tiles};
     if (k_aligned && tiles_of(op, large) <= sms) return {large, all.odd_results};
-    if (n_aligned && tiles_of(op, large) >= all.choice.integer_tiles.large * sms)
-        return {large, all.large_unaligned};
     return few ? ProductChoice{small, all.small_unaligned}
                : ProductChoice{tall, all.tall_unaligned};
 }

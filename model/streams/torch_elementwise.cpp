@@ -15,40 +15,29 @@ namespace {
 double clocks_of(const FunctionCode& code, Function function) {
     switch (function) {
         case Function::cosine:
-            return code.cosine;
         case Function::sine:
-            return code.sine;
-        case Function::gelu_erf:
-            return code.gelu_erf;
-        case Function::error_function:
-            return code.error_function;
         case Function::sigmoid:
-            return code.sigmoid;
-        case Function::gelu_tanh:
-            return code.gelu_tanh;
         case Function::silu:
-            return code.silu;
-        case Function::divide:
-        case Function::power:
-            return code.divide;
-        case Function::square_root:
-            return code.square_root;
+        case Function::logarithm:
+            return code.series;
+        case Function::gelu_erf:
+        case Function::gelu_tanh:
+        case Function::error_function:
         case Function::minimum:
         case Function::maximum:
-            return code.extremum;
-        case Function::logarithm:
-            return code.logarithm;
+            return code.rational;
+        case Function::divide:
+        case Function::power:
+        case Function::square_root:
+        case Function::tangent_hyperbolic:
+            return code.iterated;
         case Function::add:
         case Function::subtract:
-            return code.add;
-        case Function::tangent_hyperbolic:
-            return code.tangent_hyperbolic;
         case Function::reciprocal:
         case Function::reciprocal_square_root:
-            return code.reciprocal;
         case Function::exponential:
         case Function::exponential2:
-            return code.exponential;
+            return code.single;
         default:
             return 0.0;
     }

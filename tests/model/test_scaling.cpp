@@ -213,7 +213,7 @@ TEST_CASE("parameters state their evidence", "[scaling]") {
 TEST_CASE("the provenance of a source and the file that names it are the evidence", "[scaling]") {
     const auto& gpu = test::catalogue().at("a100-pcie-40gb", model::View::calibrated);
     CHECK(evidence_in(gpu, "model.eager.reductions") == Evidence::own);
-    CHECK(evidence_in(gpu, "model.torch.function.cosine") ==
+    CHECK(evidence_in(gpu, "model.torch.function.series") ==
           Evidence::family);  // measured, inherited
     CHECK(evidence_in(gpu, "model.matmul.tensor.k_step") == Evidence::family);
     CHECK(evidence_in(gpu, "latency.shared") == Evidence::foreign);  // an estimate of its own file
