@@ -41,6 +41,9 @@ CALIBRATION = ("h100-sxm", "h100-sxm-corrections")  # what `ridge calibrate --fu
 OVERLAYS = [f"--gpu-file=records/h100-sxm/{name}.toml" for name in ("ceilings", "calibrated")]
 NEIGHBOURS = 8
 SIZES = {"half": 2, "int8": 1}
+# Tables of other scripts (engines.py, energy.py, published_serving.py), and of GPUs that no parameter is fitted to (bands.py).
+JUDGED_ELSEWHERE = ("engine_", "power_", "serving_")
+NOT_FITTED = ("_l40s.csv",)
 
 
 class Row:
@@ -177,6 +180,8 @@ def public_part(ridge, folder):
     with tempfile.TemporaryDirectory() as scratch:
         tables = collections.defaultdict(list)
         for path in sorted(pathlib.Path(folder).glob("*.csv")):
+            if path.name.startswith(JUDGED_ELSEWHERE) or path.name.endswith(NOT_FITTED):
+                continue
             rows = table_of(path)
             chart = class_of(rows[0])[1]
             copy = pathlib.Path(scratch) / path.name
