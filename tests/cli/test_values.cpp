@@ -91,7 +91,7 @@ TEST_CASE("a recorded program's operators as JSON, CSV and Markdown") {
         CHECK(saves <= larger);  // the largest come first
         larger = saves;
     }
-    CHECK(kinds == std::set<std::string>{"batch", "copies", "fusion", "idle", "padding"});
+    CHECK(kinds == std::set<std::string>{"batch", "copies", "fusion", "idle", "padding", "slower"});
     CHECK(lines_of_run(line + " --format csv").size() == report.at("operators").size() + 1);
     CHECK(lines_of_run(line + " --format md").front().rfind("| ", 0) == 0);
 }
