@@ -4,8 +4,8 @@
 ...     model(ids)                   # attention becomes its backend's operator, dropout native_dropout
 
 On the CPU, attention with dropout or a mask is split into operators that hold the matrix of scores, and
-dropout draws a mask in the input's type. `AsOnGpu` intercepts `scaled_dot_product_attention` and `dropout`
-before they are dispatched, and calls the operators that CUDA's dispatch calls. It chooses the backend by
+dropout draws a mask in the input's type. `AsOnGpu` intercepts `scaled_dot_product_attention`, `dropout` and recurrent
+layers before they are dispatched, and calls the operators that CUDA's dispatch calls. It chooses the backend by
 the rules of PyTorch 2.11 (aten/src/ATen/native/transformers/cuda/sdp_utils.cpp): cuDNN first on compute
 capability 9.0 and 10.0, else flash, then the memory-efficient backend, then plain operators. PyTorch
 before 2.0 has no such choice; there, only dropout is intercepted.
@@ -24,6 +24,7 @@ from torch.overrides import TorchFunctionMode
 
 from . import _core
 from ._answer import checked
+from ._recurrent import calls as recurrent_calls
 
 _half = (torch.float16, torch.bfloat16)
 
@@ -126,7 +127,7 @@ class AsOnGpu(TorchFunctionMode):
     def __init__(self, gpu: str | None, values: bool = False) -> None:
         super().__init__()
         self.capability = (8, 0) if gpu is None else compute_capability(gpu)
-        self.calls = {"scaled_dot_product_attention": self._attention, "dropout": _dropout}
+        self.calls = {"scaled_dot_product_attention": self._attention, "dropout": _dropout, **recurrent_calls}
         if values:  # the backends' operators have no values on the CPU
             del self.calls["scaled_dot_product_attention"]
 

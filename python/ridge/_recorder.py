@@ -21,6 +21,8 @@ try:
 except ImportError:  # pragma: no cover - every PyTorch from 1.13 on has it
     raise ImportError("ridge.torch needs PyTorch 1.13 or newer") from None
 
+from ._recurrent import results
+
 _no_kernel = {
     "aten::view", "aten::_unsafe_view", "aten::reshape", "aten::t", "aten::transpose", "aten::permute", "aten::expand",
     "aten::slice", "aten::select", "aten::unsqueeze", "aten::squeeze", "aten::split", "aten::split_with_sizes",
@@ -113,8 +115,8 @@ class Recorder(TorchDispatchMode):
                 return parts
         for tensor in _tensors([args, kwargs]):
             self.watch(tensor, self.before)
-        out = func(*args, **(kwargs or {}))
         name = func._schema.name
+        out = results.get(name, func)(*args, **(kwargs or {}))
         call = None
         if name not in _no_kernel and not name.startswith("profiler::") and not _only_a_view(func, args, out):
             inputs = _inputs_text(func, args, kwargs or {}, out)

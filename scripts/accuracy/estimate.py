@@ -7,7 +7,7 @@ Needs PyTorch 2.11, the packages of the programs (timm, torchvision, transformer
 `scripts/measure/torch_programs_judges.py` is built and runs on fake tensors of the CPU, as `estimate` runs a model: one step to make the
 optimizer's states, one that is recorded.
 
-Limits: gradients are not scaled (the scaler asks for values), autocast is the CPU's, norms and recurrent layers are dispatched as on the CPU.
+Limits: gradients are not scaled (the scaler asks for values), autocast is the CPU's, norms are dispatched as on the CPU.
 A program whose shapes follow from values is left out, with the reason; with --values it runs with values. Compiled programs are left out.
 """
 import argparse

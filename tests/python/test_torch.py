@@ -63,6 +63,46 @@ class Estimates(unittest.TestCase):
         self.assertEqual([each for each in names if each in ("aten::linear", "aten::matmul", "aten::to", "aten::zeros")], [])
         self.assertIn("aten::fill_", names)
 
+    @unittest.skipUnless(hasattr(torch, "compile"), "needs PyTorch 2")
+    def test_recurrent_layers_are_operators_of_cudnn(self):
+        from ridge.torch import estimate
+
+        def layers(model, x, **options):
+            rows = estimate(model, x, gpu=GPU, mode="train", **options).to_dict()["operators"]
+            return {row["name"]: row for row in rows if "rnn" in row["name"]}
+
+        for kind, options in ((torch.nn.LSTM, {}), (torch.nn.LSTM, {"proj_size": 32}), (torch.nn.GRU, {"bias": False}), (torch.nn.RNN, {})):
+            model = kind(64, 128, num_layers=2, bidirectional=True, batch_first=True, **options)
+            for values in (False, True):
+                found = layers(model, torch.randn(8, 20, 64), values=values)
+                self.assertEqual(set(found), {"aten::_cudnn_rnn", "aten::_cudnn_rnn_backward"})
+                self.assertTrue(all(row["count"] == 1 and row["time_us"] > 0.0 for row in found.values()))
+        longer = layers(torch.nn.LSTM(64, 128), torch.randn(40, 8, 64))["aten::_cudnn_rnn"]["time_us"]
+        shorter = layers(torch.nn.LSTM(64, 128), torch.randn(20, 8, 64))["aten::_cudnn_rnn"]["time_us"]
+        self.assertGreater(longer, 1.4 * shorter)
+
+    @unittest.skipUnless(hasattr(torch, "compile"), "needs PyTorch 2")
+    def test_recurrent_layers_keep_their_values(self):
+        from ridge._dispatch import AsOnGpu
+        from ridge._recorder import Recorder
+
+        class Packed(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = torch.nn.LSTM(16, 32, num_layers=2)
+
+            def forward(self, x):
+                packed = torch.nn.utils.rnn.pack_padded_sequence(x, [6, 4, 2])
+                return torch.nn.utils.rnn.pad_packed_sequence(self.layer(packed)[0])[0]
+
+        model, x = Packed(), torch.randn(6, 3, 16)
+        with torch.no_grad():
+            plain = model(x)
+            with Recorder(model) as recorder, AsOnGpu(GPU, True):
+                recorded = model(x)
+        self.assertTrue(torch.equal(plain, recorded))
+        self.assertIn("aten::_cudnn_rnn", {call.name for call in recorder.calls.values()})
+
     def test_an_index_of_the_last_dimension(self):
         from ridge.torch import estimate
 
