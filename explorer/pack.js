@@ -1,5 +1,5 @@
 // Puts the explorer into one file: node pack.js RIDGE.js RIDGE.wasm ROOT OUTPUT.html
-// The module stands in the page as base64 of gzip. The style of the charts is asked of the module itself.
+// The module and its glue stand in the page as base64 of gzip. The style of the charts is asked of the module itself.
 'use strict';
 
 const fs = require('fs');
@@ -34,17 +34,16 @@ const main = async ([glue, wasm, root, output]) => {
   const chartStyle = /<style>([^]*?)<\/style>/.exec(module.FS.readFile('/style.html', {encoding: 'utf8'}))[1];
 
   const text = (file) => fs.readFileSync(path.join(root, file), 'utf8');
-  // The glue stands in an element of its own, because the page's worker runs it too.
-  const glueText = fs.readFileSync(glue, 'utf8');
+  const packed = (bytes) => zlib.gzipSync(bytes, {level: 9}).toString('base64');
   const script = ["(() => {\n'use strict';", ...scriptsOf(root).map(text), '})();'].join('\n');
-  if (/<\/script/i.test(script + glueText)) throw new Error('a script contains the closing tag of its element');
+  if (/<\/script/i.test(script)) throw new Error('a script contains the closing tag of its element');
   new vm.Script(script);  // a name that two files declare would leave the page empty
   const parts = {
     STYLE: chartStyle + text('explorer/page/explorer.css') + text('explorer/page/lessons.css'),
     VERSION: version,
-    MODULE: zlib.gzipSync(wasmBinary, {level: 9}).toString('base64'),
+    MODULE: packed(wasmBinary),
     EXAMPLE: text('docs/examples/times.csv'),
-    GLUE: glueText,
+    GLUE: packed(fs.readFileSync(glue)),  // an element of its own, because the page's worker runs it too
     SCRIPT: script,
   };
   const page = text('explorer/page/index.html').replace(/@([A-Z]+)@/g, (_, name) => parts[name]);

@@ -8,12 +8,16 @@ const engine = {
   compiled: undefined,
   files: new Map(),  // name in the module's file system -> {serial, blob}
 
-  // Unpacks the module that stands in the page, base64 of gzip.
+  glue: '',  // what loads the module, as text
+
+  // Unpacks the module and its glue, which stand in the page as base64 of gzip, and runs the glue.
   async start() {
-    const node = document.getElementById('module');
-    const packed = Uint8Array.from(atob(node.textContent), (letter) => letter.charCodeAt(0));
-    node.remove();
-    this.compiled = await WebAssembly.compile(await unpacked(packed));
+    const [glue, module] = await Promise.all(['glue', 'module'].map(unpackedElement));
+    this.glue = new TextDecoder().decode(glue);
+    const script = document.createElement('script');
+    script.textContent = this.glue;
+    document.head.append(script);
+    this.compiled = await WebAssembly.compile(module);
     this.module = await moduleOf(this.compiled);
   },
 
@@ -55,6 +59,13 @@ const engine = {
 };
 
 let filesKept = 0;
+
+// The bytes that an element holds as base64 of gzip; the element goes.
+const unpackedElement = (id) => {
+  const node = document.getElementById(id);
+  node.remove();
+  return unpacked(Uint8Array.from(atob(node.textContent), (letter) => letter.charCodeAt(0)));
+};
 
 const messageOf = (answer) =>
   answer.messages.split('\ntry: ')[0].replace(/^ridge(?: [a-z]+)?: /, '').trim() || `exit code ${answer.code}`;
@@ -160,7 +171,7 @@ let worker;
 let workerAddress;
 const startWorker = () => {
   const shared = Object.entries({moduleOf, askModule, isPacked, serveCalls}).map(([name, value]) => `const ${name} = ${value};`);
-  const text = [document.getElementById('glue').textContent, ...shared, 'serveCalls();'].join('\n');
+  const text = [engine.glue, ...shared, 'serveCalls();'].join('\n');
   workerAddress ||= URL.createObjectURL(new Blob([text], {type: 'text/javascript'}));
   worker = new Worker(workerAddress);
   worker.postMessage({compiled: engine.compiled});
