@@ -79,20 +79,23 @@ TimedRun run_of(const programs::Trace& trace, const programs::TraceReport& repor
                  .device = report.device,
                  .span = Time::from_base(static_cast<double>(report.timeline.span_ns) * 1e-9)};
     Items items;
+    // Of JAX's two files only one has shapes; the name of an instruction tells it apart in both.
+    const bool by_shape = trace.recorder != programs::TraceSource::xla;
     for (const programs::Instance& instance : programs::instances_of(trace)) {
         const auto kernel = static_cast<std::size_t>(instance.kernels.front());
         const std::int32_t place = report.row_of[kernel];
         if (place < 0) continue;
         const programs::OperatorRow& row = report.operators[static_cast<std::size_t>(place)];
         const std::string& name = row.name.empty() ? row.kernel : row.name;
-        TimedItem& item = items.at(row.shape.empty() ? name : name + " " + row.shape);
+        const bool shaped = by_shape && !row.shape.empty();
+        TimedItem& item = items.at(shaped ? name + " " + row.shape : name);
         item.samples.push_back(Time::from_base(static_cast<double>(instance.measured_ns) * 1e-9));
         ++item.count;
         item.code = row.kernel;
         item.placed = row.placed;
         item.kernels = static_cast<double>(row.kernels) /
                        static_cast<double>(std::max<std::int64_t>(1, row.count));
-        if (row.launched && !row.shape.empty()) item.group = name;
+        if (row.launched && shaped) item.group = name;
     }
     run.items = items.take();
     return run;

@@ -4,7 +4,8 @@
 //   run.items[0].name;      // "aten::mm [64,64] x [64,64] bf16"
 //   run.items[0].samples;   // of each call
 //
-// A trace gives an item for each operator with its shapes, with one sample for each call; records
+// A trace gives an item for each operator with its shapes (of JAX, for each instruction by its name), with one sample
+// for each call; records
 // give one for each question, rows of a table one for each name. Rows of one name are samples of it.
 // A table needs a column with times and their unit (`time_us`, `ms`); its name is the column `name`
 // or `kernel`, or else all other columns together.

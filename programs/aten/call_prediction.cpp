@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/roof/band.h"
 #include "programs/aten/least_change.h"
 #include "programs/aten/operations.h"
 #include "programs/graph/costs.h"
@@ -59,6 +60,13 @@ void add_work(CallPrediction& one, const KernelTime& work) {
     if (work.time * 2.0 > one.answer.time) one.limiter = "multiprocessors";
 }
 
+/// Nothing is known of how well such kernels do, but that none is faster than the roofline.
+void widen(CallPrediction& one) {
+    one.answer.low = std::min(one.answer.low, one.lower_bound);
+    one.answer.high = model::roofline_band_factor * one.answer.time + model::roofline_band_call;
+    one.answer.grade = std::min(one.answer.grade, model::Grade::related);
+}
+
 model::WorkloadPrediction answer_of(const Understood& call, const model::Machine& machine) {
     if (call.entries.empty()) return model::predict(call.steps, machine);
     std::vector<model::Outcome> parts;
@@ -98,6 +106,7 @@ CallPrediction predict(const Understood& call, const model::Machine& machine) {
     } else if (const Template* law = call.by_launches != nullptr ? call.by_launches : call.law) {
         take_law(one, time_of(*law, call.counts, machine, one.answer.time));
     }
+    if (call.foreign) widen(one);
     return one;
 }
 

@@ -171,17 +171,6 @@ std::optional<Understood> operations_of(const Call& call, ElementType hint) {
                     [](const Tensor* each) { return exceeds_memory(*each); })) {
         return {};
     }
-    std::string_view name = bare_operator(call.name);
-    if (name == "where" && call.tensors().size() == 1) name = "nonzero";
-    const Subject subject{call, hint};
-    std::optional<Understood> found;
-    if (name.starts_with("triton_")) {
-        found = generated(subject);
-    } else if (const Rule* const rule = rule_of(name)) {
-        found = rule->function(subject);
-    } else if (is_pointwise(name)) {
-        found = pointwise(name, subject);
-    }
     const auto valid = [](const Understood& each) {
         try {
             for (const model::Step& step : each.steps) model::validate(step.operation);
@@ -190,6 +179,21 @@ std::optional<Understood> operations_of(const Call& call, ElementType hint) {
             return false;  // a shape that no such operation has: zero sizes, overflow
         }
     };
+    const Subject subject{call, hint};
+    std::optional<Understood> found;
+    if (const auto what = hlo_words(call)) {
+        found = compiled_by_xla(subject, *what);
+        return found && valid(*found) ? std::move(found) : std::nullopt;
+    }
+    std::string_view name = bare_operator(call.name);
+    if (name == "where" && call.tensors().size() == 1) name = "nonzero";
+    if (name.starts_with("triton_")) {
+        found = generated(subject);
+    } else if (const Rule* const rule = rule_of(name)) {
+        found = rule->function(subject);
+    } else if (is_pointwise(name)) {
+        found = pointwise(name, subject);
+    }
     const std::string law = law_name(call, name, hint);
     const Template* fitted = template_of(law);
     const bool ruled = found && valid(*found);

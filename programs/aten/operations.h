@@ -84,6 +84,8 @@ struct Understood {
     Counts counts{};
     std::string law_name{};
     bool ruled = false;  ///< the steps come from a rule, not only from the bytes of its arguments
+    /// Its kernel is one that was never measured, of another compiler: the band is that of a roofline.
+    bool foreign = false;
     OperatorFamily family = OperatorFamily::other;
     Basis basis = Basis::shapes;
     /// Sizes of the tensors that the call reads, to follow data from one call to the next.

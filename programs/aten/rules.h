@@ -70,6 +70,11 @@ struct Exchange {
 /// The same for a kernel of torch.compile, whose last scalar arguments are its numbers of elements.
 [[nodiscard]] std::optional<Understood> generated(const Subject& subject);
 
+/// What an instruction compiled by XLA is, "hlo traffic"; empty for other calls.
+[[nodiscard]] std::optional<std::string_view> hlo_words(const Call& call);
+[[nodiscard]] std::optional<Understood> compiled_by_xla(const Subject& subject,
+                                                        std::string_view what);
+
 /// A call that runs as these kernels, one after another.
 [[nodiscard]] Understood carried_out(std::vector<Entry> entries, OperatorFamily family,
                                      std::int64_t elements, std::int64_t size);

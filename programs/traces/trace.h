@@ -87,8 +87,8 @@ enum class TraceSource : std::uint8_t {
     nsight_systems,  ///< ranges, kernels, launches
     nsight_compute,  ///< kernels one at a time, with counters but without a timeline
     activity,        ///< kernels, launches and ranges from CUPTI
-    xla,             ///< JAX: kernels with the compiled program that they belong to, without shapes
-    rocprofv3        ///< kernels, copies, launches and ranges of ROCm
+    xla,  ///< JAX: kernels with the compiled program that they belong to; shapes if it is in the file
+    rocprofv3  ///< kernels, copies, launches and ranges of ROCm
 };
 [[nodiscard]] std::string_view name_of(TraceSource recorder);
 

@@ -1,7 +1,9 @@
 #include "programs/traces/xla_kernels.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <tuple>
 
 namespace ridge::programs {
 namespace {
@@ -44,11 +46,19 @@ void XlaKernels::add(const XlaKernel& kernel) {
     if (!text_.empty()) text_ += '/';
     text_.append(kernel.name);
     const std::int64_t number = ++added_;
-    builder_.add(Operator{.name = builder_.text(text_),
-                          .thread = -1 - kernel.device,
-                          .start_ns = kernel.start_ns,
-                          .end_ns = kernel.start_ns + kernel.duration_ns,
-                          .external_id = number});
+    Operator op{.name = builder_.text(text_),
+                .thread = -1 - kernel.device,
+                .start_ns = kernel.start_ns,
+                .end_ns = kernel.start_ns + kernel.duration_ns,
+                .external_id = number};
+    const HloInstruction* instruction = programs_.find(kernel.module, kernel.name);
+    if (instruction == nullptr) instruction = programs_.find(kernel.module, kernel.operation);
+    if (instruction != nullptr) op.inputs = builder_.text(instruction->inputs);
+    if (instruction == nullptr && !fill && !copy && programs_.knows(kernel.module)) {
+        unnamed_.push_back({std::string(kernel.module), kernel.correlation, op});
+    } else {
+        builder_.add(op);
+    }
     const std::int64_t bytes = sizes_after(kernel.copied, "size:")[0];
     builder_.add(Kernel{.name = builder_.text(kernel.name),
                         .kind = fill   ? ActivityKind::fill
@@ -65,6 +75,32 @@ void XlaKernels::add(const XlaKernel& kernel) {
                         .shared_bytes = sizes_after(kernel.details, "static_shared:")[0] +
                                         sizes_after(kernel.details, "dynamic_shared:")[0]},
                  {.external_id = number, .correlation = kernel.correlation});
+}
+
+void XlaKernels::finish() {
+    const auto before = [](const Unnamed& a, const Unnamed& b) {
+        return std::tie(a.module, a.op.thread, a.correlation, a.op.start_ns) <
+               std::tie(b.module, b.op.thread, b.correlation, b.op.start_ns);
+    };
+    std::stable_sort(unnamed_.begin(), unnamed_.end(), before);
+    for (auto first = unnamed_.begin(); first != unnamed_.end();) {
+        const auto last = std::find_if(first, unnamed_.end(), [first](const Unnamed& each) {
+            return std::tie(each.module, each.op.thread, each.correlation) !=
+                   std::tie(first->module, first->op.thread, first->correlation);
+        });
+        add_replay({first, last});
+        first = last;
+    }
+    unnamed_.clear();
+}
+
+void XlaKernels::add_replay(std::span<Unnamed> replay) {
+    const std::vector<const HloInstruction*> calls = programs_.library_calls(replay[0].module);
+    const bool all = replay[0].correlation >= 0 && calls.size() == replay.size();
+    for (std::size_t i = 0; i < replay.size(); ++i) {
+        if (all) replay[i].op.inputs = builder_.text(calls[i]->inputs);
+        builder_.add(replay[i].op);
+    }
 }
 
 }  // namespace ridge::programs

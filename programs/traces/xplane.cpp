@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include <protozero/pbf_reader.hpp>
 
@@ -55,6 +56,7 @@ struct StatField {
     static constexpr std::uint32_t uint64_value = 3;
     static constexpr std::uint32_t int64_value = 4;
     static constexpr std::uint32_t str_value = 5;
+    static constexpr std::uint32_t bytes_value = 6;
     static constexpr std::uint32_t ref_value = 7;
 };
 struct MetadataField {
@@ -74,6 +76,8 @@ std::string_view text_of(protozero::data_view view) {
 /// What the statistics of an event or a plane say, as far as it is read.
 struct Stats {
     std::string_view module;
+    std::string_view operation;
+    std::string_view program;  ///< HloProto
     std::string_view details;
     std::string_view copied;
     std::int64_t multiprocessors = 0;
@@ -96,13 +100,14 @@ class Names {
         const auto [key, value] = entry_of(entry);
         stats_[key] = name_in(value);
     }
-    void add_event(pbf_reader entry) {
+    const Stats& add_event(pbf_reader entry) {
         const auto [key, value] = entry_of(entry);
         EventName& event = events_[key];
         event.name = name_in(value);
         pbf_reader reader(value);
         while (reader.next(MetadataField::stats, pbf_wire_type::length_delimited))
             add(event.stats, reader.get_message());
+        return event.stats;
     }
     [[nodiscard]] const EventName* event(std::int64_t id) const {
         const auto found = events_.find(id);
@@ -111,6 +116,7 @@ class Names {
     void add(Stats& into, pbf_reader stat) const {
         std::string_view name;
         std::string_view words;
+        std::string_view bytes;
         std::int64_t value = 0;
         while (stat.next()) {
             switch (stat.tag_and_type()) {
@@ -126,6 +132,11 @@ class Names {
                 case text(StatField::str_value):
                     words = text_of(stat.get_view());
                     break;
+                case text(StatField::bytes_value): {
+                    const protozero::data_view view = stat.get_view();
+                    bytes = {view.data(), view.size()};
+                    break;
+                }
                 case number(StatField::ref_value):
                     words = stat_name(static_cast<std::int64_t>(stat.get_uint64()));
                     break;
@@ -134,6 +145,8 @@ class Names {
             }
         }
         if (name == "hlo_module") into.module = words;
+        if (name == "hlo_op") into.operation = words;
+        if (name == "Hlo Proto") into.program = bytes;
         if (name == "kernel_details") into.details = words;
         if (name == "memcpy_details") into.copied = words;
         if (name == "gpu_device_name") into.device = words;
@@ -194,6 +207,7 @@ class XplaneReader {
         : trace_(trace), builder_(trace), kernels_(trace, builder_) {}
 
     void read(const std::string& bytes) {
+        read_programs(bytes);
         pbf_reader space(bytes);
         try {
             while (space.next()) {
@@ -210,6 +224,7 @@ class XplaneReader {
                                  ") before byte " + std::to_string(bytes.size() - space.length());
         }
         trace_.read.bytes = bytes.size() - space.length();
+        kernels_.finish();
         builder_.finish();
     }
 
@@ -219,6 +234,35 @@ class XplaneReader {
         std::int64_t line = -1;
         std::int64_t event = -1;
     };
+
+    /// The compiled programs, which may come behind the kernels. A damaged one leaves all others, and the kernels.
+    void read_programs(const std::string& bytes) {
+        HloModules programs;
+        std::int64_t plane = -1;
+        try {
+            each(pbf_reader(bytes), SpaceField::planes, [&](const pbf_reader& found) {
+                ++plane;
+                if (name_of(found) != "/host:metadata") return;
+                std::int64_t entry = -1;
+                Names names;
+                each(found, PlaneField::stat_metadata,
+                     [&names](pbf_reader stat) { names.add_stat(stat); });
+                each(found, PlaneField::event_metadata, [&](pbf_reader event) {
+                    const Stats stats = names.add_event(event);
+                    ++entry;
+                    const std::string damage = programs.add(stats.program);
+                    if (damage.empty() || !trace_.read.damage.empty()) return;
+                    trace_.read.damage = "planes[" + std::to_string(plane) + "].event_metadata[" +
+                                         std::to_string(entry) + "]." + damage + " is damaged";
+                });
+            });
+        } catch (const protozero::exception& error) {
+            // If the file ends here, the pass over the kernels ends here too, and says more.
+            trace_.read.damage = "planes[" + std::to_string(std::max<std::int64_t>(0, plane)) +
+                                 "].event_metadata is damaged (" + error.what() + ")";
+        }
+        kernels_.take_programs(std::move(programs));
+    }
 
     [[nodiscard]] std::string place() const {
         std::string path = "planes[" + std::to_string(std::max<std::int64_t>(0, at_.plane)) + "]";
@@ -331,6 +375,7 @@ class XplaneReader {
         }
         kernels_.add({.name = name->name,
                       .module = stats.module,
+                      .operation = stats.operation,
                       .details = stats.details,
                       .copied = stats.copied,
                       .device = device,

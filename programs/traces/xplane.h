@@ -9,7 +9,10 @@
 // A damaged plane ends the reading: `trace.read.damage` names the field ("planes[2].lines[0].events[17]"). Of a plane
 // that is cut off nothing is known but its place, for its names come last.
 //
-// Limits: the whole file is held in memory. Other planes (counters, the compiled programs) are not read.
+// The compiled programs, in "/host:metadata", give kernels their shapes (hlo.h). A damaged program takes away its own
+// shapes only.
+//
+// Limits: the whole file is held in memory. Other planes (counters) are not read.
 #pragma once
 
 #include <string_view>
