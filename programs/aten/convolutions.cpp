@@ -100,12 +100,25 @@ std::optional<Convolution> convolution_at(const Subject& subject, const Convolut
         .stored = data_type(type_of(*input, subject)),
         .size = std::max<std::int64_t>(1, size_of(type_of(*input, subject)))};
     found.filters = std::max<std::int64_t>(1, weight->dims[0] / found.groups);
+    // A damaged trace can give any sizes: no product below may leave its type.
+    constexpr std::int64_t widest = std::int64_t{1} << 31;
+    constexpr std::int64_t most = std::int64_t{1} << 53;
+    double products = static_cast<double>(input->dims[0]) * static_cast<double>(found.channels) *
+                      static_cast<double>(found.filters) * static_cast<double>(found.groups);
     for (std::size_t i = 2; i < input->dims.size(); ++i) {
+        for (const std::int64_t each :
+             {at_or(dilation, i - 2, 1), at_or(stride, i - 2, 1), at_or(padding, i - 2, 0),
+              weight->dims[i], input->dims[i]}) {
+            if (each > widest || each < -widest) return {};
+        }
         const std::int64_t reach = at_or(dilation, i - 2, 1) * (weight->dims[i] - 1) + 1;
         const std::int64_t step = std::max<std::int64_t>(1, at_or(stride, i - 2, 1));
         const std::int64_t size =
             (input->dims[i] + 2 * at_or(padding, i - 2, 0) - reach) / step + 1;
         if (size < 1) return {};
+        products *= static_cast<double>(std::max(size, input->dims[i])) *
+                    static_cast<double>(weight->dims[i]);
+        if (products > static_cast<double>(most)) return {};
         found.in_pixels *= input->dims[i];
         found.out_pixels *= size;
         found.taps *= weight->dims[i];

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "programs/aten/convolution_shape.h"
 #include "programs/graph/costs.h"
@@ -26,7 +27,9 @@ std::int64_t workspace_of(const Call& call, ElementType hint) {
     const double elements = shape->image_pixels * filled(channels) +
                             shape->pixels * filled(filters) +
                             shape->taps * filters * filled(shape->channels);
-    return static_cast<std::int64_t>(elements) * size;
+    // A damaged trace can give any sizes.
+    constexpr auto most = static_cast<double>(std::numeric_limits<std::int64_t>::max() / 32);
+    return elements < most ? static_cast<std::int64_t>(elements) * size : 0;
 }
 
 }  // namespace ridge::programs

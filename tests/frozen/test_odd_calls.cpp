@@ -369,20 +369,30 @@ Call drawn_convolution(test::Random& random) {
 /// Kernels of cuDNN with tiles, steps and groups of all sizes.
 std::vector<std::string> drawn_kernel_names(test::Random& random) {
     const auto side = [&random] { return std::int64_t{1} << random.whole(3, 9); };
+    // One after the other: compilers differ in which argument they take first.
+    const auto tile = [&side] {
+        const std::int64_t rows = side();
+        const std::int64_t columns = side();
+        return fmt::format("{}x{}", rows, columns);
+    };
     const std::int64_t step = std::int64_t{1} << random.whole(2, 6);
+    const std::int64_t groups = random.size(16);
+    const std::int64_t fewer_groups = random.size(8);
+    const std::int64_t wide = 2 * side();
+    const std::int64_t first = random.whole(0, 11);
+    const std::int64_t second = random.whole(0, 11);
     return {
-        fmt::format("sm80_xmma_fprop_implicit_gemm_tilesize{}x{}x{}_stage4_warpsize2x2x1_g{}_"
-                    "tensor16x8x16",
-                    side(), side(), step, random.size(16)),
-        fmt::format("sm80_xmma_wgrad_implicit_gemm_tilesize{}x{}x{}_stage5", side(), side(), step),
-        fmt::format("sm80_xmma_dgrad_implicit_gemm_tilesize{}x{}x{}_stage5_g{}_tensor", side(),
-                    side(), step, random.size(8)),
-        fmt::format("cutlass_80_tensorop_s1688gemm_{}x{}_{}x4_nn_align4", side(), side(), step),
-        fmt::format("cutlass__5x_cudnn::Kernel<cutlass_s16816fprop_bf16_{}x{}_{}x3>", side(),
-                    side(), step),
-        fmt::format("nvjet_sm90_hsh_{}x{}_{}x4_1x2_h_bz", side(), side(), step),
-        fmt::format("void implicit_convolve_sgemm<float, float, {}, {}, {}, 3, 3>", 2 * side(),
-                    random.whole(0, 11), random.whole(0, 11)),
+        fmt::format(
+            "sm80_xmma_fprop_implicit_gemm_tilesize{}x{}_stage4_warpsize2x2x1_g{}_tensor16x8x16",
+            tile(), step, groups),
+        fmt::format("sm80_xmma_wgrad_implicit_gemm_tilesize{}x{}_stage5", tile(), step),
+        fmt::format("sm80_xmma_dgrad_implicit_gemm_tilesize{}x{}_stage5_g{}_tensor", tile(), step,
+                    fewer_groups),
+        fmt::format("cutlass_80_tensorop_s1688gemm_{}_{}x4_nn_align4", tile(), step),
+        fmt::format("cutlass__5x_cudnn::Kernel<cutlass_s16816fprop_bf16_{}_{}x3>", tile(), step),
+        fmt::format("nvjet_sm90_hsh_{}_{}x4_1x2_h_bz", tile(), step),
+        fmt::format("void implicit_convolve_sgemm<float, float, {}, {}, {}, 3, 3>", wide, first,
+                    second),
         "void cudnn::nchwToNhwcKernel<__half, float>",
         "void cudnn::winograd_nonfused::winogradForwardFilter4x4<float>"};
 }

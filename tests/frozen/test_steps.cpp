@@ -101,11 +101,12 @@ std::string drawn_request(test::Random& random, const std::string& model) {
     constexpr std::array lengths{1, 7, 128, 1000, 4096};
     constexpr std::array degrees{1, 1, 1, 2, 4};
     const Phase phase = random.pick(step_phases);
-    std::string text =
-        model + " phase=" + std::to_string(static_cast<int>(phase)) + " software=" +
-        std::to_string(phase == Phase::train ? 0 : static_cast<int>(random.pick(step_softwares))) +
-        " batch=" + std::to_string(random.pick(batches)) +
-        " seq=" + std::to_string(random.pick(lengths));
+    // One after the other: compilers differ in which argument they take first.
+    const int software = phase == Phase::train ? 0 : static_cast<int>(random.pick(step_softwares));
+    const int batch = random.pick(batches);
+    const int length = random.pick(lengths);
+    std::string text = fmt::format("{} phase={} software={} batch={} seq={}", model,
+                                   static_cast<int>(phase), software, batch, length);
     const auto option = [&](const char* name, const std::string& value) {
         text += std::string(" ") + name + "=" + value;
     };
