@@ -75,7 +75,12 @@ std::vector<SharedDimension> dimensions_of_loop(const std::vector<Tensor>& tenso
 
 bool continues(const SharedDimension& outer, const SharedDimension& inner) {
     for (std::size_t i = 0; i < inner.strides.size(); ++i) {
-        if (outer.strides[i] != inner.strides[i] * inner.size) return false;
+        // Without the product, which the strides of a damaged trace would overflow.
+        const bool steps_over = inner.size == 0
+                                    ? outer.strides[i] == 0
+                                    : outer.strides[i] % inner.size == 0 &&
+                                          outer.strides[i] / inner.size == inner.strides[i];
+        if (!steps_over) return false;
     }
     return true;
 }

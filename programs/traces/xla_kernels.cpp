@@ -88,7 +88,7 @@ void XlaKernels::finish() {
             return std::tie(each.module, each.op.thread, each.correlation) !=
                    std::tie(first->module, first->op.thread, first->correlation);
         });
-        add_replay({first, last});
+        add_replay({&*first, static_cast<std::size_t>(last - first)});
         first = last;
     }
     unnamed_.clear();
