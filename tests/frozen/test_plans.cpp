@@ -14,6 +14,7 @@
 #include "answers/plan.h"
 #include "answers/plan_text.h"
 #include "programs/configs/presets.h"
+#include "tests/frozen/drawn_for.h"
 #include "tests/frozen/frozen_machine.h"
 #include "tests/frozen/sums.h"
 #include "tests/frozen/table.h"
@@ -177,11 +178,7 @@ std::string json_of_plan(const Plan& answer) {
 
 /// "MODEL SEED": a drawn plan and its JSON.
 std::string sums_of_plans(const std::string& question) {
-    std::istringstream words(question);
-    std::string model;
-    std::uint64_t seed = 0;
-    words >> model >> seed;
-    test::Random random = test::Random::of_table(seed);
+    auto [model, random] = test::drawn_for(question);
     test::Sums sums;
     sums.add_text(test::answer_or_refusal(
         [](const std::string& text) {

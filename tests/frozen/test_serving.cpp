@@ -14,6 +14,7 @@
 #include "programs/traffic/simulation.h"
 #include "programs/traffic/steady.h"
 #include "programs/traffic/summary.h"
+#include "tests/frozen/drawn_for.h"
 #include "tests/frozen/frozen_machine.h"
 #include "tests/frozen/sums.h"
 #include "tests/frozen/table.h"
@@ -222,11 +223,7 @@ std::string drawn_service(test::Random& random, const std::string& model) {
 
 /// "MODEL SEED": four drawn deployments.
 std::string sums_of_services(const std::string& question) {
-    std::istringstream words(question);
-    std::string model;
-    std::uint64_t seed = 0;
-    words >> model >> seed;
-    test::Random random = test::Random::of_table(seed);
+    auto [model, random] = test::drawn_for(question);
     test::Sums sums;
     for (int i = 0; i < 4; ++i, sums.next()) {
         std::string answer;

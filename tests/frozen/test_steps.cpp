@@ -13,6 +13,7 @@
 
 #include "programs/configs/presets.h"
 #include "programs/model_step.h"
+#include "tests/frozen/drawn_for.h"
 #include "tests/frozen/frozen_machine.h"
 #include "tests/frozen/sums.h"
 #include "tests/frozen/table.h"
@@ -135,11 +136,7 @@ namespace {
 
 /// "MODEL SEED": eight drawn requests, those beyond a limit too.
 std::string sums_of_steps(const std::string& question) {
-    std::istringstream words(question);
-    std::string model;
-    std::uint64_t seed = 0;
-    words >> model >> seed;
-    test::Random random = test::Random::of_table(seed);
+    auto [model, random] = test::drawn_for(question);
     test::Sums sums;
     for (int i = 0; i < 8; ++i, sums.next()) {
         std::string request = drawn_request(random, model);
